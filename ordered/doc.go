@@ -1,0 +1,2 @@
+// Package ordered has the transforms that keep the order of their input.
+package ordered

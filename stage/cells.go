@@ -1,0 +1,317 @@
+package stage
+
+import (
+	"context"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Cells: the engine under every parallel stage that makes at most one item of
+// each. n workers take turns at pulling: whoever has the pull right fills a
+// cell, publishes it, gives the right up, and runs f on the cell's items,
+// results into the same cell. Nobody waits for a turn to deliver: the consumer
+// takes the cells, in input order or as they are done, and gives them back.
+//
+// Who waits for whom:
+//
+//   - a worker without work waits in idle, for rouse;
+//   - the consumer waits in cons, for progress in a cell or for a cell;
+//   - the worker with the pull right waits inside upstream's Next.
+//
+// Invariants:
+//
+//   - held is the number of items taken from upstream and not yet taken by
+//     downstream, plus those just being asked for; held ≤ limit when a pull
+//     begins, so the window is exact.
+//   - An item is claimed before it is run, by an atomic step on its cell's
+//     word, so it is run once, by any worker.
+//   - While an item is unclaimed, or could be pulled, and a worker is idle,
+//     some worker is the guard (cells_work.go). So P3 holds however suddenly f
+//     becomes slow, and a cheap f does not pay for waking workers in vain.
+//   - A cell is reused only after every item of it is done and taken. Its
+//     generation is part of its word, so that a late helper's claim fails.
+//
+// The word of a cell, from the low end:
+//
+//	cursor  8 bits  how many items have been claimed (the owner's last, vain
+//	                claim makes it one more)
+//	base    8 bits  once shared: items below base were done by the owner
+//	items   8 bits
+//	shared  1 bit   a helper has joined: done is what the bitmap says
+//	wait    1 bit   the consumer waits for progress in this cell
+//	gen    32 bits  incarnation
+//
+// As long as only its owner works on a cell, each claim says that the item
+// before it is done: the cursor is the progress, and costs one atomic add an
+// item. The first helper freezes that in base, and from then on every worker
+// sets the item's bit in the bitmap.
+const (
+	maxGrain = 64 // items in a cell; also the bits of a bitmap
+
+	cheapCell = 10 * time.Microsecond // a cell that takes less makes the next larger
+	slowCell  = 40 * time.Microsecond // a cell that takes more makes the next smaller
+
+	wordByte   = 0xff
+	baseShift  = 8
+	itemsShift = 16
+	sharedBit  = 1 << 24
+	waitBit    = 1 << 25
+	genShift   = 32
+)
+
+type cell[A, B any] struct {
+	word atomic.Uint64 // claims and progress; see above
+	_    pad
+	bits atomic.Uint64 // items done, from base on, once shared
+	_    pad
+
+	// Written before the cell is published, by the worker that pulls.
+	in    []Try[A]
+	out   []Try[B]
+	items int
+	gen   uint32
+
+	next  *cell[A, B] // under mu: in the published or completed list, or the free list
+	place int         // under mu: index in open, or -1
+	taken uint64      // the consumer's: items that it has taken
+}
+
+// doneMask returns a bit for each item that is done.
+func (c *cell[A, B]) doneMask() uint64 {
+	w := c.word.Load()
+	if w&sharedBit != 0 {
+		return low(int(w>>baseShift)&wordByte) | c.bits.Load()
+	}
+	return low(int(w&wordByte) - 1)
+}
+
+// low returns a mask of the k lowest bits.
+func low(k int) uint64 {
+	if k >= 64 {
+		return ^uint64(0)
+	}
+	return 1<<uint(k) - 1
+}
+
+func (c *cell[A, B]) unclaimed() bool { return int(c.word.Load()&wordByte) < c.items }
+
+// claim takes one item for a helper. Called under mu, for a cell in open.
+func (c *cell[A, B]) claim() (i int, ok bool) {
+	for {
+		w := c.word.Load()
+		i = int(w & wordByte)
+		if i >= int(w>>itemsShift)&wordByte {
+			return 0, false
+		}
+		to := w + 1
+		if w&sharedBit == 0 {
+			to |= sharedBit | uint64(i-1)<<baseShift
+		}
+		if c.word.CompareAndSwap(w, to) {
+			return i, true
+		}
+	}
+}
+
+// Order says in which order a stage emits what it made of its items.
+type Order int
+
+const (
+	// AnyOrder emits each result as soon as it is there.
+	AnyOrder Order = iota
+	// InOrder emits results in the order of the items that they were made of.
+	InOrder
+)
+
+type cells[A, B any] struct {
+	f       Func[A, B]
+	scope   *Scope // the consumer's
+	sub     *Scope // the workers' and upstream's: cancelled by Close
+	ctx     context.Context
+	up      Reader[A]
+	name    string
+	n       int
+	window  int // 0: not given
+	order   Order
+	drops   atomic.Bool // f has dropped an item
+	recover bool
+	procs   int
+	refsA   bool // values keep memory alive
+	refsB   bool
+	counted bool // someone looks at the Stats
+	cons    *Waiter
+	workers sync.WaitGroup
+	_       pad
+
+	mu      sync.Mutex
+	pulling bool // some worker has the pull right
+	ended   bool // upstream has
+	guard   bool // some worker is the guard, or has been woken to be
+	hungry  bool // the consumer waits for a cell
+	grain   int
+	offer   int // at most this much room is offered to upstream's Next
+	held    int
+	asked   int // part of held: room offered to upstream's Next
+	working int // workers that have an item in hand
+	spawned int
+	idle    []*worker[A, B]
+	open    []*cell[A, B] // cells of more than one item with items not done
+	free    *cell[A, B]
+	head    *cell[A, B] // InOrder: published, AnyOrder: completed; not yet with the consumer
+	tail    *cell[A, B]
+	moves   uint64 // counts what happened, for the guard
+	full    time.Duration
+	stat    StageStats
+	_       pad
+
+	// The consumer's.
+	started bool
+	cur     *cell[A, B]
+	at      int // items of cur that are taken
+	outs    int // items handed on and not yet in the books
+	credit  int // items taken and not yet in the books
+}
+
+// worker is one of the n that call f. Its fields belong to its goroutine.
+type worker[A, B any] struct {
+	wait     *Waiter
+	guard    bool // woken to be the guard; written under mu by who wakes
+	c        *cell[A, B]
+	gen      uint32
+	i        int
+	helps    bool // c is another worker's
+	calling  bool // in f, for item i of c
+	finished bool // c is complete, and it was this worker that completed it
+	began    time.Duration
+	clock    time.Duration // a recent reading, or 0
+	made     int           // items run since began
+	errs     uint64
+}
+
+func (e *cells[A, B]) limit() int {
+	switch {
+	case e.window > 0:
+		return e.window
+	case e.grain == 1:
+		return e.n
+	default:
+		return maxGrain * e.n
+	}
+}
+
+func (e *cells[A, B]) room() int { return e.limit() - e.held }
+
+// maxCell is the most items that a cell may get, so that n cells fit into the
+// window.
+func (e *cells[A, B]) maxCell() int {
+	if e.window > 0 {
+		return max(1, min(maxGrain, e.window/e.n))
+	}
+	return maxGrain
+}
+
+// get returns a cell with room for k items. Under mu.
+func (e *cells[A, B]) get(k int) *cell[A, B] {
+	c := e.free
+	if c == nil {
+		c = &cell[A, B]{place: -1}
+	} else {
+		e.free = c.next
+		c.next = nil
+	}
+	if len(c.in) < k {
+		size := 1 << bits.Len(uint(k-1))
+		c.in = make([]Try[A], size)
+		c.out = make([]Try[B], size)
+	}
+	return c
+}
+
+// put gives a cell back whose items are done and taken. Under mu.
+func (e *cells[A, B]) put(c *cell[A, B]) {
+	e.close(c)
+	c.next = e.free
+	e.free = c
+}
+
+// close takes a cell off the open ones. Under mu.
+func (e *cells[A, B]) close(c *cell[A, B]) {
+	if c.place < 0 {
+		return
+	}
+	last := len(e.open) - 1
+	moved := e.open[last]
+	e.open[c.place] = moved
+	moved.place = c.place
+	e.open[last] = nil
+	e.open = e.open[:last]
+	c.place = -1
+}
+
+// line puts a cell at the end of the consumer's list. Under mu.
+func (e *cells[A, B]) line(c *cell[A, B]) {
+	c.next = nil
+	if e.tail == nil {
+		e.head = c
+	} else {
+		e.tail.next = c
+	}
+	e.tail = c
+}
+
+// pop takes the first cell of the consumer's list, or nil. Under mu.
+func (e *cells[A, B]) pop() *cell[A, B] {
+	c := e.head
+	if c != nil {
+		e.head = c.next
+		c.next = nil
+		if e.head == nil {
+			e.tail = nil
+		}
+	}
+	return c
+}
+
+// release takes k items off the books. Under mu.
+func (e *cells[A, B]) release(k int) {
+	if k == 0 {
+		return
+	}
+	e.held -= k
+	e.moves++
+	if e.pulling || e.ended || e.room() <= 0 {
+		return
+	}
+	if e.full != 0 {
+		e.stat.Blocked += now() - e.full
+		e.full = 0
+	}
+	e.rouse()
+}
+
+func (e *cells[A, B]) snapshot() StageStats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.stat
+	s.Name, s.N, s.InFlight, s.Window, s.Calls = e.name, e.n, e.held-e.asked, e.limit(), e.working
+	if e.full != 0 {
+		s.Blocked += now() - e.full
+	}
+	return s
+}
+
+// Close cancels the calls that run, and waits for the workers and for what
+// feeds them.
+func (e *cells[A, B]) Close() {
+	e.sub.Cancel(ErrClosed)
+	e.workers.Wait()
+	e.up.Close()
+	e.cons.Free()
+	e.mu.Lock()
+	e.free, e.head, e.tail, e.open, e.cur = nil, nil, nil, nil, nil
+	e.held, e.asked, e.working = 0, 0, 0
+	e.ended = true
+	e.mu.Unlock()
+}

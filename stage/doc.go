@@ -1,0 +1,2 @@
+// Package stage has streams: their sources, transforms and terminals.
+package stage

@@ -1,0 +1,176 @@
+package stage
+
+import "sync"
+
+// fan brings the items of several producers to one reader: those of [Merge],
+// and the inner streams of FlatMap. Each producer has a lane of two chunks: it
+// fills one while the reader takes the other. A chunk is as large as the room
+// that the reader offers, so a slow reader makes every lane hold two items at
+// most.
+//
+// In AnyOrder the reader takes whichever lane has a chunk. InOrder it takes the
+// lanes one after the other in the order in which they were added, each to its
+// end; the others fill their two chunks and wait.
+//
+// The reader waits in cons for a chunk that it may take; a producer waits in
+// its lane for the reader to have taken the chunk before.
+type fan[T any] struct {
+	scope *Scope // the reader's
+	sub   *Scope // the producers'
+	order Order
+	cons  *Waiter
+	done  func(*lane[T]) // called under mu when a lane has been taken to its end; may be nil
+
+	mu     sync.Mutex
+	room   int
+	hungry bool
+	ended  bool // no lane will be added
+	open   int  // lanes that have been added and not taken to their end
+	head   *lane[T]
+	tail   *lane[T]
+}
+
+type lane[T any] struct {
+	fill  []Try[T] // the producer's
+	full  []Try[T] // the reader's, from at on
+	at    int
+	wait  *Waiter
+	armed bool // the producer waits for the reader to have taken full
+	over  bool // the producer has put its last chunk
+	inRow bool // in the list of the fan
+	next  *lane[T]
+}
+
+func newFan[T any](s, sub *Scope, name string, order Order) *fan[T] {
+	f := &fan[T]{scope: s, sub: sub, order: order, room: 1}
+	f.cons = s.NewWaiter(name, func() string { return "its reader waits for an item" })
+	return f
+}
+
+// add makes l one of the lanes. Under mu.
+func (f *fan[T]) add(l *lane[T]) {
+	l.over, l.at, l.full = false, 0, l.full[:0]
+	f.open++
+	if f.order == InOrder {
+		f.line(l)
+	}
+}
+
+func (f *fan[T]) line(l *lane[T]) {
+	l.inRow, l.next = true, nil
+	if f.tail == nil {
+		f.head = l
+	} else {
+		f.tail.next = l
+	}
+	f.tail = l
+}
+
+// chunk is where the producer puts its next items.
+func (f *fan[T]) chunk(l *lane[T]) []Try[T] {
+	f.mu.Lock()
+	room := f.room
+	f.mu.Unlock()
+	if cap(l.fill) < room {
+		l.fill = make([]Try[T], room)
+	}
+	return l.fill[:room]
+}
+
+// put hands the first k items of l.fill to the reader, and with over set ends
+// the lane. It blocks until the chunk before is taken; false means that the
+// fan is closed.
+func (f *fan[T]) put(l *lane[T], k int, over bool) bool {
+	f.mu.Lock()
+	for k > 0 && l.at < len(l.full) {
+		l.armed = true
+		l.wait.Arm()
+		f.mu.Unlock()
+		ok := l.wait.Park()
+		f.mu.Lock()
+		l.armed = false
+		if !ok {
+			f.mu.Unlock()
+			return false
+		}
+	}
+	if k > 0 {
+		l.full, l.fill, l.at = l.fill[:k], l.full[:cap(l.full)], 0
+	}
+	l.over = over
+	if !l.inRow && f.order == AnyOrder && (k > 0 || over) {
+		f.line(l)
+	}
+	if f.hungry && (f.order == AnyOrder || f.head == l) {
+		f.hungry = false
+		f.cons.Wake()
+	}
+	f.mu.Unlock()
+	return true
+}
+
+// end says that no lane will be added. Under mu.
+func (f *fan[T]) end() {
+	f.ended = true
+	if f.hungry {
+		f.hungry = false
+		f.cons.Wake()
+	}
+}
+
+// Next takes what is there.
+func (f *fan[T]) Next(dst []Try[T]) int {
+	for round := 0; ; {
+		f.mu.Lock()
+		f.room = min(len(dst), maxGrain)
+		k := f.take(dst)
+		if k > 0 || (f.ended && f.open == 0) || f.scope.Stopped() {
+			f.mu.Unlock()
+			return k
+		}
+		if round < spins {
+			f.mu.Unlock()
+			yield(&round)
+			continue
+		}
+		f.hungry = true
+		f.cons.Arm()
+		f.mu.Unlock()
+		if !f.cons.Park() {
+			return 0
+		}
+	}
+}
+
+// take moves items to dst. Under mu.
+func (f *fan[T]) take(dst []Try[T]) (k int) {
+	for f.head != nil && k < len(dst) {
+		l := f.head
+		got := copy(dst[k:], l.full[l.at:])
+		clear(l.full[l.at : l.at+got])
+		l.at += got
+		k += got
+		if l.at < len(l.full) {
+			return k
+		}
+		if l.armed {
+			l.armed = false
+			l.wait.Wake()
+		}
+		if f.order == InOrder && !l.over {
+			return k
+		}
+		f.head = l.next
+		if f.head == nil {
+			f.tail = nil
+		}
+		l.inRow, l.next = false, nil
+		if l.over {
+			f.open--
+			if f.done != nil {
+				f.done(l)
+			}
+		}
+	}
+	return k
+}

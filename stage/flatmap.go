@@ -1,0 +1,294 @@
+package stage
+
+import (
+	"context"
+	"sync"
+)
+
+// FlatMap emits the items of the streams that f makes of each value, n of them
+// running at once, as they come. An error of in is passed on. Each of the n
+// holds at most two chunks of what the reader asks for at a time: one item
+// each while the reader is slow.
+//
+// With [Inline] the streams run one after the other in the goroutine of
+// whoever pulls.
+func FlatMap[A, B any](in Stream[A], n int, f func(context.Context, A) Stream[B], opts ...Option) Stream[B] {
+	return FlatMapOrder("stage.FlatMap", in, n, AnyOrder, f, opts...)
+}
+
+// FlatMapOrder is [FlatMap] with the order given, for packages that offer it in
+// an order of their own; fn names the caller's function in panics about its
+// arguments. InOrder, the streams of the values come one after the other, in
+// the order of the values: that of the first is passed on as it comes, the
+// others hold what they have and wait, so an endless one is fine.
+func FlatMapOrder[A, B any](fn string, in Stream[A], n int, order Order, f func(context.Context, A) Stream[B], opts ...Option) Stream[B] {
+	CheckN(fn, n)
+	CheckFunc(fn, "f", f == nil)
+	c := Configure(fn, opts...)
+	return New(func(s *Scope) Reader[B] {
+		sub := s.Child()
+		up := Open(sub, in)
+		name := s.Label(c.Name, "flatmap")
+		make := func(ctx context.Context, v A) Stream[B] { return f(ctx, v) }
+		if c.RecoverPanics {
+			make = func(ctx context.Context, v A) (out Stream[B]) {
+				defer func() {
+					if v := recover(); v != nil {
+						out = Failed[B](newPanic(name, v))
+					}
+				}()
+				return f(ctx, v)
+			}
+		}
+		if n == Inline {
+			return &flatInline[A, B]{sub: sub, up: up, f: make, name: name}
+		}
+		m := &flatMap[A, B]{scope: s, sub: sub, up: up, f: make, n: n, window: c.Window, name: name}
+		if m.window == 0 {
+			m.window = n
+		}
+		m.fan = newFan[B](s, sub, name, order)
+		m.fan.done = m.release
+		s.Report(m.snapshot)
+		return m
+	})
+}
+
+// flatMap runs n workers, each of which takes a value under the pull right and
+// brings the stream that f makes of it into a lane of the fan. At most window
+// values have been taken whose streams have not been passed on to their end.
+//
+// A worker without work waits in idle for the pull right and for room in the
+// window; whoever gives either up wakes one.
+type flatMap[A, B any] struct {
+	fan     *fan[B]
+	scope   *Scope
+	sub     *Scope
+	up      Reader[A]
+	f       func(context.Context, A) Stream[B]
+	n       int
+	window  int
+	name    string
+	workers sync.WaitGroup
+	begun   bool
+
+	// Under fan.mu.
+	pulling bool
+	ended   bool
+	held    int
+	spawned int
+	working int
+	idle    []*Waiter
+	free    []*lane[B]
+	stat    StageStats
+}
+
+func (m *flatMap[A, B]) snapshot() StageStats {
+	m.fan.mu.Lock()
+	defer m.fan.mu.Unlock()
+	s := m.stat
+	s.Name, s.N, s.InFlight, s.Window, s.Calls = m.name, m.n, m.held, m.window, m.working
+	return s
+}
+
+func (m *flatMap[A, B]) Next(dst []Try[B]) int {
+	if !m.begun && !m.sub.Stopped() {
+		m.begun = true
+		m.fan.mu.Lock()
+		m.fan.room = min(len(dst), maxGrain)
+		m.rouse()
+		m.fan.mu.Unlock()
+	}
+	k := m.fan.Next(dst)
+	if m.sub.run.stats != nil && k > 0 {
+		m.fan.mu.Lock()
+		m.stat.Out += uint64(k)
+		for i := range dst[:k] {
+			if dst[i].Error != nil {
+				m.stat.Errors++
+			}
+		}
+		m.fan.mu.Unlock()
+	}
+	return k
+}
+
+// rouse lets a worker pull, if one may. Under mu.
+func (m *flatMap[A, B]) rouse() {
+	if m.pulling || m.ended || m.held >= m.window {
+		return
+	}
+	if k := len(m.idle) - 1; k >= 0 {
+		w := m.idle[k]
+		m.idle = m.idle[:k]
+		w.Wake()
+	} else if m.spawned < m.n {
+		m.spawned++
+		m.workers.Add(1)
+		m.sub.Go(m.name, func() {
+			defer m.workers.Done()
+			w := m.sub.NewWaiter(m.name, func() string { return "" })
+			defer w.Free()
+			for m.work(w) {
+			}
+		})
+	}
+}
+
+// release is called when the stream of a value has been passed on to its end.
+// Under mu.
+func (m *flatMap[A, B]) release(l *lane[B]) {
+	m.held--
+	m.free = append(m.free, l)
+	if m.ended && m.held == 0 {
+		m.fan.end()
+	}
+	m.rouse()
+}
+
+// work takes a value and passes its stream on; false means that there are no
+// more.
+func (m *flatMap[A, B]) work(w *Waiter) bool {
+	m.fan.mu.Lock()
+	for m.pulling || m.ended || m.held >= m.window {
+		m.idle = append(m.idle, w)
+		w.Arm()
+		m.fan.mu.Unlock()
+		if !w.Park() {
+			return false
+		}
+		m.fan.mu.Lock()
+	}
+	m.pulling = true
+	m.held++
+	m.fan.mu.Unlock()
+
+	var a [1]Try[A]
+	began := now()
+	got := m.up.Next(a[:])
+	at := now()
+
+	m.fan.mu.Lock()
+	m.stat.Starved += at - began
+	m.pulling = false
+	if got == 0 {
+		m.ended = true
+		m.held--
+		if m.held == 0 {
+			m.fan.end()
+		}
+		m.fan.mu.Unlock()
+		return false
+	}
+	m.stat.In++
+	m.working++
+	l := m.lane()
+	l.wait = w
+	m.fan.add(l)
+	m.rouse()
+	m.fan.mu.Unlock()
+
+	ok := m.pass(l, a[0])
+
+	m.fan.mu.Lock()
+	m.working--
+	m.stat.Busy += now() - at
+	m.fan.mu.Unlock()
+	return ok
+}
+
+func (m *flatMap[A, B]) lane() *lane[B] {
+	if k := len(m.free) - 1; k >= 0 {
+		l := m.free[k]
+		m.free = m.free[:k]
+		return l
+	}
+	return &lane[B]{}
+}
+
+// pass brings the stream of a into l; false means that the fan is closed.
+func (m *flatMap[A, B]) pass(l *lane[B], a Try[A]) bool {
+	if a.Error != nil {
+		m.fan.chunk(l)[0] = Try[B]{Error: a.Error}
+		return m.fan.put(l, 1, true)
+	}
+	if m.sub.Stopped() {
+		return false
+	}
+	inner := m.sub.nested()
+	defer inner.Cancel(ErrEnded)
+	rd := Open(inner, m.f(labelled(inner.ctx, m.name), a.Value))
+	defer rd.Close()
+	for {
+		k := rd.Next(m.fan.chunk(l))
+		if k == 0 && m.sub.Stopped() {
+			return false
+		}
+		if !m.fan.put(l, k, k == 0) {
+			return false
+		}
+		if k == 0 {
+			return true
+		}
+	}
+}
+
+func (m *flatMap[A, B]) Close() {
+	m.sub.Cancel(ErrClosed)
+	m.workers.Wait()
+	m.up.Close()
+	m.fan.cons.Free()
+}
+
+// flatInline runs the streams in the goroutine of whoever pulls.
+type flatInline[A, B any] struct {
+	sub   *Scope
+	up    Reader[A]
+	f     func(context.Context, A) Stream[B]
+	name  string
+	scope *Scope // of the current inner stream
+	inner Reader[B]
+}
+
+func (r *flatInline[A, B]) Next(dst []Try[B]) int {
+	for {
+		if r.inner != nil {
+			if k := r.inner.Next(dst); k > 0 {
+				return k
+			}
+			r.closeInner()
+		}
+		var a [1]Try[A]
+		if r.sub.Stopped() || r.up.Next(a[:]) == 0 {
+			return 0
+		}
+		if a[0].Error != nil {
+			dst[0] = Try[B]{Error: a[0].Error}
+			return 1
+		}
+		if r.sub.Stopped() {
+			return 0
+		}
+		r.open(a[0].Value)
+	}
+}
+
+func (r *flatInline[A, B]) open(v A) {
+	defer tag(r.name)
+	r.scope = r.sub.nested()
+	r.inner = Open(r.scope, r.f(r.scope.ctx, v))
+}
+
+func (r *flatInline[A, B]) closeInner() {
+	if r.inner != nil {
+		r.inner.Close()
+		r.scope.Cancel(ErrEnded)
+		r.inner = nil
+	}
+}
+
+func (r *flatInline[A, B]) Close() {
+	r.sub.Cancel(ErrClosed)
+	r.closeInner()
+	r.up.Close()
+}

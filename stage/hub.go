@@ -1,0 +1,392 @@
+package stage
+
+import (
+	"fmt"
+	"sync"
+)
+
+// defaultBranch is how many items a branch of a many-out operator holds.
+const defaultBranch = 64
+
+// hub brings the items of one upstream to several branches. In a run it is
+// opened once, by the first of its branches that is; see Shared. A goroutine,
+// the pump, reads upstream when a branch is read that has nothing, and gives
+// each item to the branches that it is for; a branch that nobody of the run
+// reads, or reads any more, is passed over.
+//
+// A reader waits in its branch for an item. The pump waits for a reader to
+// wait, or, with an item in hand, for room in a branch. So if the reader of the
+// full branch waits for another branch first, nothing can ever move: that is
+// the stall that a Concat of both sides of a Split runs into.
+type hub[T any] struct {
+	name string
+	sub  *Scope // upstream's and the pump's; ends with the run or the last branch
+	up   Reader[T]
+	send func(h *hub[T], item Try[T]) // gives an item to its branches; in the pump
+	over chan struct{}                // closed when the pump has returned
+
+	mu       sync.Mutex
+	branches []*branch[T]
+	begun    bool
+	ended    bool
+	unclosed int        // branches opened and not closed
+	pump     *Waiter    // of the pump
+	full     *branch[T] // that the pump waits for
+	idle     bool       // the pump waits for a reader to wait
+	turns    uint64
+}
+
+type branch[T any] struct {
+	hub    *hub[T]
+	name   string
+	scope  *Scope // its reader's
+	wait   *Waiter
+	opened bool
+	closed bool
+	hungry uint64 // the turn since when its reader waits, or 0
+	room   int
+	q      []Try[T] // a ring
+	head   int
+	len    int
+}
+
+// fork makes k streams that share in. names are their names in reports.
+func fork[T any](fn, operator string, in Stream[T], names []string, opts []Option, send func(h *hub[T], item Try[T])) []Stream[T] {
+	c := Configure(fn, opts...)
+	size := c.Window
+	if size == 0 {
+		size = defaultBranch
+	}
+	key := new(byte)
+	outs := make([]Stream[T], len(names))
+	for i := range outs {
+		outs[i] = New(func(s *Scope) Reader[T] {
+			var b *branch[T]
+			Shared(s, key, func(h *hub[T]) bool {
+				b = h.open(i, s)
+				return b != nil
+			}, func(base *Scope) *hub[T] {
+				h := &hub[T]{sub: base, up: Open(base, in), send: send, over: make(chan struct{})}
+				h.name = base.Label(c.Name, operator)
+				for _, name := range names {
+					h.branches = append(h.branches, &branch[T]{hub: h, name: name, q: make([]Try[T], size)})
+				}
+				return h
+			})
+			return b
+		})
+	}
+	return outs
+}
+
+// numbered are the names of the branches of an operator without better ones.
+func numbered(k int) []string {
+	names := make([]string, k)
+	for i := range names {
+		names[i] = fmt.Sprint(i)
+	}
+	return names
+}
+
+// open returns branch i for a reader in s, or nil if it has been opened in
+// this run before: then the run reads the operator once more.
+func (h *hub[T]) open(i int, s *Scope) *branch[T] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := h.branches[i]
+	if b.opened || h.begun {
+		return nil
+	}
+	b.opened, b.scope = true, s
+	h.unclosed++
+	b.wait = s.NewWaiter(h.name, func() string { return "branch " + b.name + " is empty" })
+	return b
+}
+
+// begin starts the pump. Under mu.
+func (h *hub[T]) begin() {
+	h.begun = true
+	h.pump = h.sub.NewWaiter(h.name, h.why)
+	h.sub.Go(h.name, func() {
+		defer close(h.over)
+		defer h.pump.Free()
+		defer h.end()
+		h.run()
+	})
+}
+
+// why describes the pump of a stalled run.
+func (h *hub[T]) why() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.full == nil {
+		return ""
+	}
+	for _, b := range h.branches {
+		if b.hungry != 0 && b != h.full {
+			return fmt.Sprintf("branch %s is full, its reader waits for branch %s", h.full.name, b.name)
+		}
+	}
+	return fmt.Sprintf("branch %s is full, its reader waits elsewhere", h.full.name)
+}
+
+// end tells the readers that no more items come.
+func (h *hub[T]) end() {
+	h.mu.Lock()
+	h.ended = true
+	for _, b := range h.branches {
+		if b.hungry != 0 {
+			b.hungry = 0
+			b.wait.Wake()
+		}
+	}
+	h.mu.Unlock()
+}
+
+// run is the pump.
+func (h *hub[T]) run() {
+	buf := make([]Try[T], 1)
+	for {
+		h.mu.Lock()
+		room := h.demand()
+		for room == 0 {
+			h.idle = true
+			h.pump.Arm()
+			h.mu.Unlock()
+			if !h.pump.Park() {
+				return
+			}
+			h.mu.Lock()
+			h.idle = false
+			room = h.demand()
+		}
+		h.mu.Unlock()
+		if len(buf) < room {
+			buf = make([]Try[T], room)
+		}
+		k := h.up.Next(buf[:room])
+		if k == 0 {
+			return
+		}
+		for i := range buf[:k] {
+			h.send(h, buf[i])
+			if h.sub.Stopped() {
+				return
+			}
+		}
+		clear(buf[:k])
+		h.mu.Lock()
+		h.serve()
+		h.mu.Unlock()
+	}
+}
+
+// demand is the largest room of a reader that waits. Under mu.
+func (h *hub[T]) demand() int {
+	room := 0
+	for _, b := range h.branches {
+		if b.hungry != 0 {
+			room = max(room, b.room)
+		}
+	}
+	return room
+}
+
+// serve wakes the readers that wait and have got something. Under mu.
+func (h *hub[T]) serve() {
+	for _, b := range h.branches {
+		if b.hungry != 0 && b.len > 0 {
+			b.hungry = 0
+			b.wait.Wake()
+		}
+	}
+}
+
+// push gives an item to a branch, once there is room. In the pump.
+func (h *hub[T]) push(b *branch[T], item Try[T]) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for b.opened && !b.closed && b.len == len(b.q) {
+		h.serve()
+		h.full = b
+		h.pump.Arm()
+		h.mu.Unlock()
+		ok := h.pump.Park()
+		h.mu.Lock()
+		h.full = nil
+		if !ok {
+			return
+		}
+	}
+	if !b.opened || b.closed {
+		return
+	}
+	b.q[(b.head+b.len)%len(b.q)] = item
+	b.len++
+}
+
+// all gives an item to every branch.
+func (h *hub[T]) all(item Try[T]) {
+	for _, b := range h.branches {
+		h.push(b, item)
+	}
+}
+
+// Next takes what the branch holds.
+func (b *branch[T]) Next(dst []Try[T]) int {
+	h := b.hub
+	h.mu.Lock()
+	for b.len == 0 {
+		if h.ended || b.closed || b.scope.Stopped() {
+			h.mu.Unlock()
+			return 0
+		}
+		if !h.begun {
+			h.begin()
+		}
+		h.turns++
+		b.hungry, b.room = h.turns, min(len(dst), len(b.q), maxGrain)
+		b.wait.Arm()
+		if h.idle {
+			h.pump.Wake()
+		}
+		h.mu.Unlock()
+		ok := b.wait.Park()
+		h.mu.Lock()
+		b.hungry = 0
+		if !ok && b.len == 0 {
+			h.mu.Unlock()
+			return 0
+		}
+	}
+	k := min(len(dst), b.len)
+	for i := range k {
+		slot := &b.q[b.head]
+		dst[i] = *slot
+		*slot = Try[T]{}
+		b.head = (b.head + 1) % len(b.q)
+	}
+	b.len -= k
+	if h.full == b {
+		h.pump.Wake()
+	}
+	h.mu.Unlock()
+	return k
+}
+
+// Close lets the other branches go on; the last one closes upstream.
+func (b *branch[T]) Close() {
+	h := b.hub
+	h.mu.Lock()
+	if b.closed {
+		h.mu.Unlock()
+		return
+	}
+	b.closed = true
+	clear(b.q)
+	b.len = 0
+	b.wait.Free()
+	if h.full == b {
+		h.pump.Wake()
+	}
+	h.unclosed--
+	last, begun := h.unclosed == 0, h.begun
+	h.mu.Unlock()
+	if !last {
+		return
+	}
+	h.sub.Cancel(ErrClosed)
+	if begun {
+		<-h.over
+	}
+	h.up.Close()
+}
+
+// Split sends each value to yes if pred is true for it, else to no, and each
+// error to both. Both read one run of in, each at its own pace: when a branch
+// holds [Window] items, 64 if not given, that its reader does not take, the
+// other one waits too. A branch that the run does not read, or not any more, is
+// passed over. Read both in one run with [Run], [Zip] or [Merge]; whatever
+// reads one after the other, as [Concat] does, ends with [ErrStalled] once the
+// second branch is full.
+func Split[T any, P Predicate[T]](in Stream[T], pred P, opts ...Option) (yes, no Stream[T]) {
+	test := predicate[T]("stage.Split", pred)
+	outs := fork("stage.Split", "split", in, []string{"yes", "no"}, opts, func(h *hub[T], item Try[T]) {
+		i := 1
+		if item.Error == nil {
+			ok, err := test(h.sub.ctx, item.Value)
+			if err != nil {
+				item = Try[T]{Error: err}
+			} else if ok {
+				i = 0
+			}
+		}
+		if item.Error != nil {
+			h.all(item)
+			return
+		}
+		h.push(h.branches[i], item)
+	})
+	return outs[0], outs[1]
+}
+
+// Partition sends each value to the branch that route says, 0 to k-1, and each
+// error to all; see [Split]. Another number is an error in the item's place.
+func Partition[T any, R Route[T]](in Stream[T], k int, r R, opts ...Option) []Stream[T] {
+	CheckSize("stage.Partition", "k", k, 1)
+	to := route[T]("stage.Partition", r)
+	return fork("stage.Partition", "partition", in, numbered(k), opts, func(h *hub[T], item Try[T]) {
+		i := 0
+		if item.Error == nil {
+			var err error
+			if i, err = to(h.sub.ctx, item.Value); err == nil && (i < 0 || i >= k) {
+				err = &stageError{h.name, fmt.Errorf("route is %d, want 0 to %d", i, k-1)}
+			}
+			if err != nil {
+				item = Try[T]{Error: err}
+			}
+		}
+		if item.Error != nil {
+			h.all(item)
+			return
+		}
+		h.push(h.branches[i], item)
+	})
+}
+
+// Tee sends every item to all of k branches; see [Split]. The branches see the
+// same values, not copies.
+func Tee[T any](in Stream[T], k int, opts ...Option) []Stream[T] {
+	CheckSize("stage.Tee", "k", k, 1)
+	return fork("stage.Tee", "tee", in, numbered(k), opts, func(h *hub[T], item Try[T]) { h.all(item) })
+}
+
+// Balance sends each item, errors too, to one of k branches: to the one whose
+// reader has waited longest; see [Split].
+func Balance[T any](in Stream[T], k int, opts ...Option) []Stream[T] {
+	CheckSize("stage.Balance", "k", k, 1)
+	return fork("stage.Balance", "balance", in, numbered(k), opts, (*hub[T]).longest)
+}
+
+// longest gives an item to the branch whose reader has waited longest.
+func (h *hub[T]) longest(item Try[T]) {
+	h.mu.Lock()
+	var to *branch[T]
+	for _, b := range h.branches {
+		if b.hungry != 0 && (to == nil || b.hungry < to.hungry) {
+			to = b
+		}
+	}
+	if to == nil || to.len == len(to.q) {
+		// The reader that asked has given up, or has all that it can take.
+		for _, b := range h.branches {
+			if b.opened && !b.closed && (to == nil || to.closed || b.len < to.len) {
+				to = b
+			}
+		}
+	}
+	h.mu.Unlock()
+	if to != nil {
+		h.push(to, item)
+	}
+}

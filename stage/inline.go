@@ -1,0 +1,70 @@
+package stage
+
+import "context"
+
+// inline runs f in the goroutine of whoever pulls.
+type inline[A, B any] struct {
+	scope   *Scope
+	ctx     context.Context
+	up      Reader[A]
+	f       Func[A, B]
+	name    string
+	recover bool
+	refs    bool
+	buf     []Try[A]
+}
+
+func newInline[A, B any](s *Scope, name string, up Reader[A], f Func[A, B], recover bool) *inline[A, B] {
+	return &inline[A, B]{scope: s, ctx: s.ctx, up: up, f: f, name: name, recover: recover, refs: refs[A]()}
+}
+
+func (r *inline[A, B]) Next(dst []Try[B]) int {
+	room := min(len(dst), maxGrain)
+	if len(r.buf) < room {
+		r.buf = make([]Try[A], room)
+	}
+	for !r.scope.Stopped() {
+		got := r.up.Next(r.buf[:room])
+		if got == 0 {
+			return 0
+		}
+		if k := r.apply(dst, got); k > 0 {
+			return k
+		}
+	}
+	return 0
+}
+
+func (r *inline[A, B]) apply(dst []Try[B], got int) (k int) {
+	defer tag(r.name)
+	for i := range got {
+		if r.scope.Stopped() {
+			return k
+		}
+		out := &dst[k]
+		var keep bool
+		if r.recover {
+			keep = r.guarded(r.buf[i], out)
+		} else {
+			keep = r.f(r.ctx, r.buf[i], out)
+		}
+		if keep {
+			k++
+		}
+	}
+	forget(r.buf[:got], r.refs)
+	return k
+}
+
+// guarded turns a panic of f into the item's error.
+func (r *inline[A, B]) guarded(a Try[A], out *Try[B]) (keep bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			*out = Try[B]{Error: newPanic(r.name, v)}
+			keep = true
+		}
+	}()
+	return r.f(r.ctx, a, out)
+}
+
+func (r *inline[A, B]) Close() { r.up.Close() }

@@ -1,0 +1,76 @@
+package stage
+
+import "strconv"
+
+// Inline, given as n, runs a function in the goroutine of whoever pulls: no
+// goroutine, no hop, no window. It is for cheap pure functions.
+const Inline = 0
+
+// maxN bounds n: what is larger is a mistake.
+const maxN = 1 << 20
+
+// Option sets a property of one stage.
+type Option func(*Config)
+
+// Config is what the options of a stage come to. Operators outside this
+// package get it from [Configure].
+type Config struct {
+	Name          string // "" if none was given
+	Window        int    // 0 if none was given
+	RecoverPanics bool
+}
+
+// Name names a stage in Stats, in errors and panics, and in the pprof label of
+// its goroutines. Without it a stage is called after its operator and its
+// number in the run, as in "map#2".
+func Name(name string) Option { return func(c *Config) { c.Name = name } }
+
+// Window bounds the items that a stage holds, taken from upstream and not yet
+// taken by downstream, to exactly w ≥ 1. A window smaller than n leaves
+// functions of the stage idle. Without it the window is n while the function
+// is slow and up to 64·n while it is cheap. For Split, Partition, Tee and
+// Balance it is the number of items that each branch holds, 64 if not given.
+func Window(w int) Option {
+	if w < 1 {
+		argPanic("stage.Window", "window is %d, want at least 1", w)
+	}
+	return func(c *Config) { c.Window = w }
+}
+
+// RecoverPanics makes a panic of a stage's function the error of the item that
+// caused it, a *[Panic] in the item's place, instead of the end of the run.
+func RecoverPanics() Option { return func(c *Config) { c.RecoverPanics = true } }
+
+// Configure applies options for the function fn, which is named in the panic
+// if one of them is nil.
+func Configure(fn string, opts ...Option) Config {
+	var c Config
+	for i, o := range opts {
+		if o == nil {
+			argPanic(fn, "option %d is nil", i)
+		}
+		o(&c)
+	}
+	return c
+}
+
+// CheckN panics, naming the function fn, unless n can be a parallelism.
+func CheckN(fn string, n int) {
+	if n < 0 || n > maxN {
+		argPanic(fn, "n is %d, want 0 (Inline) to %d", n, maxN)
+	}
+}
+
+// CheckFunc panics, naming the function fn and its argument, if isNil.
+func CheckFunc(fn, arg string, isNil bool) {
+	if isNil {
+		argPanic(fn, "%s is nil", arg)
+	}
+}
+
+// CheckSize panics, naming the function fn and its argument, unless v ≥ least.
+func CheckSize(fn, arg string, v, least int) {
+	if v < least {
+		argPanic(fn, "%s is %s, want at least %d", arg, strconv.Itoa(v), least)
+	}
+}

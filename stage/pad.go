@@ -1,0 +1,41 @@
+package stage
+
+import "reflect"
+
+// pad keeps what two goroutines write apart: 128 bytes, because amd64 fetches
+// cache lines in pairs and arm64 has lines of 128 on some CPUs.
+type pad [128]byte
+
+// refs reports whether values of T keep other memory alive.
+func refs[T any]() bool { return hasRefs(reflect.TypeFor[T]()) }
+
+func hasRefs(t reflect.Type) bool {
+	switch k := t.Kind(); {
+	case k >= reflect.Bool && k <= reflect.Complex128:
+		return false
+	case k == reflect.Array:
+		return t.Len() > 0 && hasRefs(t.Elem())
+	case k == reflect.Struct:
+		for i := range t.NumField() {
+			if hasRefs(t.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// forget clears items that have been handed on, so that they keep nothing
+// alive. Values without references need that only where there is an error.
+func forget[T any](items []Try[T], refs bool) {
+	if refs {
+		clear(items)
+		return
+	}
+	for i := range items {
+		if items[i].Error != nil {
+			items[i].Error = nil
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package stage
+
+import (
+	"context"
+	"runtime/pprof"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// PanicGrace is how long a terminal waits, after a panic in one of a run's
+// functions, for calls that ignore their context, before it raises the panic
+// although they still run. It is the one case in which a terminal leaves
+// goroutines behind.
+const PanicGrace = 500 * time.Millisecond
+
+// run is one execution of what a terminal reaches.
+type run struct {
+	root  *Scope
+	stats *Stats
+
+	live  atomic.Int64 // goroutines not parked in a Waiter; see wait.go
+	goes  sync.WaitGroup
+	alive atomic.Int64 // goroutines started and not ended
+	opens atomic.Int64 // operators named so far
+
+	mu      sync.Mutex
+	waiters *Waiter
+	panic   *Panic // the first one
+	failure error  // the first one
+}
+
+func newRun(ctx context.Context) *run {
+	r := &run{stats: statsOf(ctx)}
+	r.live.Store(1)
+	r.root = newScope(ctx, r, &family{})
+	r.root.family.base = r.root
+	return r
+}
+
+// Scope is the part of a run that one stage works in: its context, its
+// goroutines, its books. Cancelling a scope ends the scopes below it.
+type Scope struct {
+	run    *run
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	done   <-chan struct{}
+	family *family
+}
+
+func newScope(ctx context.Context, r *run, f *family) *Scope {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return &Scope{run: r, ctx: ctx, cancel: cancel, done: ctx.Done(), family: f}
+}
+
+// Context is the context that functions called by this stage must be given. It
+// ends with the run, when the run's context does, and when downstream needs no
+// more; context.Cause tells which.
+func (s *Scope) Context() context.Context { return s.ctx }
+
+// Stopped reports whether the scope's context is done.
+//
+// It is exact, and cheaper than a look at the Done channel: a context made by
+// package context has its Err before the cancel function returns.
+func (s *Scope) Stopped() bool { return s.ctx.Err() != nil }
+
+// Child returns a scope below s that can be cancelled on its own. A stage
+// whose goroutines pull opens its input with a child, to cancel it in Close.
+func (s *Scope) Child() *Scope { return newScope(s.ctx, s.run, s.family) }
+
+// nested returns a child for streams that come up during the run: what they
+// share among themselves they do not share with the run around them.
+func (s *Scope) nested() *Scope {
+	n := newScope(s.ctx, s.run, &family{})
+	n.family.base = n
+	return n
+}
+
+// Cancel ends the context of s with the cause given. Never blocks.
+func (s *Scope) Cancel(cause error) { s.cancel(cause) }
+
+// Fail ends the whole run; its terminal returns err unless it met an error
+// of the stream first. Never blocks.
+func (s *Scope) Fail(err error) {
+	r := s.run
+	r.mu.Lock()
+	if r.failure == nil {
+		r.failure = err
+	}
+	r.mu.Unlock()
+	r.root.cancel(err)
+}
+
+// Label names a stage: the name given, or the operator with its number in
+// the run, as in "map#2".
+func (s *Scope) Label(name, operator string) string {
+	k := s.run.opens.Add(1)
+	if name != "" {
+		return name
+	}
+	return operator + "#" + strconv.FormatInt(k, 10)
+}
+
+// labelled returns the context with the pprof label that goroutines of the
+// stage carry.
+func labelled(ctx context.Context, name string) context.Context {
+	return pprof.WithLabels(ctx, pprof.Labels("sluice.stage", name))
+}
+
+// Go runs f in a goroutine that belongs to the run: the terminal returns only
+// after it has ended. A panic of f is raised in the terminal's goroutine, with
+// the name of the stage; runtime.Goexit fails the run with ErrGoexit.
+func (s *Scope) Go(name string, f func()) {
+	s.run.live.Add(1)
+	s.spawn(labelled(s.ctx, name), name, f, true)
+}
+
+func (s *Scope) spawn(lctx context.Context, name string, f func(), live bool) {
+	r := s.run
+	r.alive.Add(1)
+	r.goes.Add(1)
+	go func() {
+		returned := false
+		defer func() {
+			if !returned {
+				if v := recover(); v != nil {
+					r.fail(newPanic(name, v))
+				} else {
+					s.Fail(&stageError{name, ErrGoexit})
+				}
+			}
+			if live && r.live.Add(-1) == 0 {
+				r.stall()
+			}
+			r.alive.Add(-1)
+			r.goes.Done()
+		}()
+		pprof.SetGoroutineLabels(lctx)
+		f()
+		returned = true
+	}()
+}
+
+// fail records a panic, the first one of the run, and cancels it.
+func (r *run) fail(p *Panic) {
+	r.mu.Lock()
+	if r.panic == nil {
+		r.panic = p
+	}
+	r.mu.Unlock()
+	r.root.cancel(p)
+}
+
+// stageError puts a stage's name before an error.
+type stageError struct {
+	stage string
+	err   error
+}
+
+func (e *stageError) Error() string { return e.stage + ": " + e.err.Error() }
+func (e *stageError) Unwrap() error { return e.err }
+
+// family holds what the streams of a run share, such as the one upstream of
+// the branches of a Split, under the identity of the node that they share.
+type family struct {
+	base  *Scope // what they share lives as long as this
+	mu    sync.Mutex
+	nodes map[any][]any
+}
+
+// Shared returns the run's instance of a node that several streams of a run
+// read together. key is the node's identity. use is called with each instance
+// that exists, in order, and says whether the caller can take part in it; if
+// none will do, create makes another one, with a scope of its own that ends
+// with the run and not with the caller.
+func Shared[N any](s *Scope, key any, use func(N) bool, create func(*Scope) N) N {
+	f := s.family
+	f.mu.Lock()
+	for _, n := range f.nodes[key] {
+		if n := n.(N); use(n) {
+			f.mu.Unlock()
+			return n
+		}
+	}
+	f.mu.Unlock()
+	// create opens streams, which may share nodes themselves. Opening is done
+	// by one goroutine, so nobody comes in between.
+	n := create(f.base.Child())
+	use(n)
+	f.mu.Lock()
+	if f.nodes == nil {
+		f.nodes = make(map[any][]any)
+	}
+	f.nodes[key] = append(f.nodes[key], n)
+	f.mu.Unlock()
+	return n
+}

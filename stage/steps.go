@@ -1,0 +1,294 @@
+package stage
+
+import "context"
+
+// The transforms of this file run in the goroutine of whoever pulls, in order.
+
+// Tap calls f for each value and passes it on; errors are passed on unseen.
+func Tap[T any, F Effect[T]](in Stream[T], f F) Stream[T] {
+	do := effect[T]("stage.Tap", f)
+	return Transform("tap", in, Inline, InOrder, func(ctx context.Context, a Try[T], out *Try[T]) bool {
+		*out = a
+		if a.Error == nil {
+			if err := do(ctx, a.Value); err != nil {
+				*out = Try[T]{Error: err}
+			}
+		}
+		return true
+	})
+}
+
+// stateful is a transform whose function has a state of its own in each run.
+func stateful[A, B any](operator string, in Stream[A], f func() Func[A, B]) Stream[B] {
+	return New(func(s *Scope) Reader[B] {
+		up := Open(s, in)
+		return newInline(s, s.Label("", operator), up, f(), false)
+	})
+}
+
+// Drop passes on all but the first k values. Errors are passed on and do not
+// count.
+func Drop[T any](in Stream[T], k int) Stream[T] {
+	CheckSize("stage.Drop", "k", k, 0)
+	return stateful("drop", in, func() Func[T, T] {
+		left := k
+		return func(_ context.Context, a Try[T], out *Try[T]) bool {
+			*out = a
+			if a.Error != nil || left == 0 {
+				return true
+			}
+			left--
+			return false
+		}
+	})
+}
+
+// DropWhile passes on everything from the first value on for which pred is
+// false, and the errors before it.
+func DropWhile[T any, P Predicate[T]](in Stream[T], pred P) Stream[T] {
+	test := predicate[T]("stage.DropWhile", pred)
+	return stateful("dropwhile", in, func() Func[T, T] {
+		dropping := true
+		return func(ctx context.Context, a Try[T], out *Try[T]) bool {
+			*out = a
+			if a.Error != nil || !dropping {
+				return true
+			}
+			drop, err := test(ctx, a.Value)
+			if err != nil {
+				*out = Try[T]{Error: err}
+				return true
+			}
+			dropping = drop
+			return !drop
+		}
+	})
+}
+
+// Scan emits the state after each value, starting from init: the running
+// result of a fold. Errors are passed on and leave the state as it is, as does
+// an error of f. A run starts from init itself, not from a copy.
+func Scan[T, S any, F Fold[S, T]](in Stream[T], init S, f F) Stream[S] {
+	step := fold[S, T]("stage.Scan", f)
+	return stateful("scan", in, func() Func[T, S] {
+		state := init
+		return func(ctx context.Context, a Try[T], out *Try[S]) bool {
+			if a.Error != nil {
+				*out = Try[S]{Error: a.Error}
+				return true
+			}
+			next, err := step(ctx, state, a.Value)
+			if err != nil {
+				*out = Try[S]{Error: err}
+				return true
+			}
+			state = next
+			*out = Try[S]{Value: state}
+			return true
+		}
+	})
+}
+
+// Take passes on the first k values, and the errors among them, and then ends:
+// upstream is cancelled as soon as the k-th value is there. With k = 0 it asks
+// upstream for nothing.
+func Take[T any](in Stream[T], k int) Stream[T] {
+	CheckSize("stage.Take", "k", k, 0)
+	return takeUntil("take", in, k, nil)
+}
+
+// TakeWhile passes on the values before the first one for which pred is false,
+// and the errors among them, and then ends: upstream is cancelled.
+func TakeWhile[T any, P Predicate[T]](in Stream[T], pred P) Stream[T] {
+	return takeUntil("takewhile", in, -1, predicate[T]("stage.TakeWhile", pred))
+}
+
+func takeUntil[T any](operator string, in Stream[T], k int, pred func(context.Context, T) (bool, error)) Stream[T] {
+	return New(func(s *Scope) Reader[T] {
+		sub := s.Child()
+		up := Open(sub, in)
+		return &takeReader[T]{scope: s, sub: sub, up: up, left: k, pred: pred, name: s.Label("", operator)}
+	})
+}
+
+type takeReader[T any] struct {
+	scope *Scope
+	sub   *Scope // upstream's
+	up    Reader[T]
+	left  int // values to come, < 0: no limit
+	pred  func(context.Context, T) (bool, error)
+	name  string
+	ended bool
+}
+
+func (r *takeReader[T]) Next(dst []Try[T]) int {
+	if r.left == 0 && !r.ended {
+		r.end()
+	}
+	if r.ended {
+		return 0
+	}
+	if r.left > 0 {
+		dst = dst[:min(len(dst), r.left)]
+	}
+	got := r.up.Next(dst)
+	if k, end := r.pass(dst[:got]); end {
+		r.end()
+		return k
+	}
+	return got
+}
+
+// pass looks at what came and returns how much of it goes on, and whether that
+// is all.
+func (r *takeReader[T]) pass(items []Try[T]) (k int, end bool) {
+	defer tag(r.name)
+	for i := range items {
+		if items[i].Error != nil {
+			continue
+		}
+		if r.pred != nil {
+			ok, err := r.pred(r.scope.ctx, items[i].Value)
+			if err != nil {
+				items[i] = Try[T]{Error: err}
+				continue
+			}
+			if !ok {
+				clear(items[i:])
+				return i, true
+			}
+		}
+		if r.left > 0 {
+			if r.left--; r.left == 0 {
+				return i + 1, true
+			}
+		}
+	}
+	return len(items), false
+}
+
+// end cancels upstream, but leaves the waiting for it to Close: the last items
+// need not wait for calls that do not heed their context.
+func (r *takeReader[T]) end() {
+	r.ended = true
+	r.sub.Cancel(ErrClosed)
+}
+
+func (r *takeReader[T]) Close() {
+	r.sub.Cancel(ErrClosed)
+	r.up.Close()
+}
+
+// Concat emits the streams one after the other. Each is closed before the next
+// one is read.
+func Concat[T any](ins ...Stream[T]) Stream[T] {
+	return New(func(s *Scope) Reader[T] {
+		r := &concatReader[T]{}
+		for _, in := range ins {
+			r.ups = append(r.ups, Open(s, in))
+		}
+		return r
+	})
+}
+
+type concatReader[T any] struct{ ups []Reader[T] }
+
+func (r *concatReader[T]) Next(dst []Try[T]) int {
+	for len(r.ups) > 0 {
+		if got := r.ups[0].Next(dst); got > 0 {
+			return got
+		}
+		r.ups[0].Close()
+		r.ups = r.ups[1:]
+	}
+	return 0
+}
+
+func (r *concatReader[T]) Close() {
+	for _, up := range r.ups {
+		up.Close()
+	}
+	r.ups = nil
+}
+
+// Zip pairs the i-th value of a with the i-th of b, and ends with the shorter
+// one, closing the other. Errors of either side are passed on when they are
+// met and take no partner.
+func Zip[A, B any](a Stream[A], b Stream[B]) Stream[Pair[A, B]] {
+	return New(func(s *Scope) Reader[Pair[A, B]] {
+		sub := s.Child()
+		return &zipReader[A, B]{sub: sub, a: half[A]{up: Open(sub, a)}, b: half[B]{up: Open(sub, b)}}
+	})
+}
+
+// half is one input of a Zip, with what came from it and has no partner yet.
+type half[T any] struct {
+	up  Reader[T]
+	buf []Try[T]
+	at  int
+	end int
+}
+
+// next returns the first item that waits, or nil at the end of the input.
+func (h *half[T]) next(room int) *Try[T] {
+	if h.at == h.end {
+		if len(h.buf) < room {
+			h.buf = make([]Try[T], room)
+		}
+		h.at, h.end = 0, h.up.Next(h.buf[:room])
+		if h.end == 0 {
+			return nil
+		}
+	}
+	return &h.buf[h.at]
+}
+
+type zipReader[A, B any] struct {
+	sub   *Scope
+	a     half[A]
+	b     half[B]
+	ended bool
+}
+
+func (r *zipReader[A, B]) Next(dst []Try[Pair[A, B]]) (k int) {
+	room := min(len(dst), maxGrain)
+	for k < len(dst) && !r.ended {
+		if k > 0 && (r.a.at == r.a.end || r.b.at == r.b.end) {
+			break // more would have to be waited for
+		}
+		a := r.a.next(room)
+		if a != nil && a.Error != nil {
+			dst[k] = Try[Pair[A, B]]{Error: a.Error}
+			k++
+			*a = Try[A]{}
+			r.a.at++
+			continue
+		}
+		var b *Try[B]
+		if a != nil {
+			b = r.b.next(room)
+		}
+		switch {
+		case b == nil:
+			r.ended = true
+			r.sub.Cancel(ErrClosed)
+			continue
+		case b.Error != nil:
+			dst[k] = Try[Pair[A, B]]{Error: b.Error}
+		default:
+			dst[k] = Try[Pair[A, B]]{Value: Pair[A, B]{a.Value, b.Value}}
+			*a = Try[A]{}
+			r.a.at++
+		}
+		k++
+		*b = Try[B]{}
+		r.b.at++
+	}
+	return k
+}
+
+func (r *zipReader[A, B]) Close() {
+	r.sub.Cancel(ErrClosed)
+	r.a.up.Close()
+	r.b.up.Close()
+}

@@ -1,0 +1,119 @@
+package stage
+
+import (
+	"context"
+	"runtime"
+)
+
+// Func makes at most one item of an item: it sets *out, whatever that held, to
+// its result, a value or an error; false means that the item is filtered out.
+// It is given errors too.
+type Func[A, B any] func(ctx context.Context, item Try[A], out *Try[B]) (keep bool)
+
+// Transform is the engine of every stage that makes at most one item of each:
+// [Map], [Filter], [Catch] and those of package ordered are a line each around
+// it. operator names the stage where no [Name] is given, as in "map#2".
+//
+// n ≥ 1 calls of f run at once. With [Inline] f runs in the goroutine of
+// whoever pulls, and order does not matter: items keep it.
+func Transform[A, B any](operator string, in Stream[A], n int, order Order, f Func[A, B], opts ...Option) Stream[B] {
+	const fn = "stage.Transform"
+	CheckN(fn, n)
+	CheckFunc(fn, "f", f == nil)
+	c := Configure(fn, opts...)
+	if n == Inline {
+		return New(func(s *Scope) Reader[B] {
+			up := Open(s, in)
+			return newInline(s, s.Label(c.Name, operator), up, f, c.RecoverPanics)
+		})
+	}
+	return New(func(s *Scope) Reader[B] { return openCells(s, operator, in, n, order, f, c) })
+}
+
+func openCells[A, B any](s *Scope, operator string, in Stream[A], n int, order Order, f Func[A, B], c Config) *cells[A, B] {
+	sub := s.Child()
+	up := Open(sub, in)
+	name := s.Label(c.Name, operator)
+	e := &cells[A, B]{
+		f: f, scope: s, sub: sub, ctx: labelled(sub.ctx, name), up: up, name: name,
+		n: n, window: c.Window, order: order, recover: c.RecoverPanics,
+		procs: min(n, runtime.GOMAXPROCS(0)), grain: 1, offer: 1,
+		refsA: refs[A](), refsB: refs[B](), counted: s.run.stats != nil,
+	}
+	e.cons = s.NewWaiter(name, func() string { return "its reader waits for a result" })
+	s.Report(e.snapshot)
+	return e
+}
+
+// MapFunc is what [Map] does with an item. Like its siblings it is here for
+// packages that run it in an order or an engine of their own. fn names the
+// caller's function in the panic about a nil f.
+func MapFunc[A, B any](fn string, f func(context.Context, A) (B, error)) Func[A, B] {
+	CheckFunc(fn, "f", f == nil)
+	return func(ctx context.Context, a Try[A], out *Try[B]) bool {
+		if a.Error != nil {
+			*out = Try[B]{Error: a.Error}
+			return true
+		}
+		b, err := f(ctx, a.Value)
+		if err != nil {
+			*out = Try[B]{Error: err}
+			return true
+		}
+		*out = Try[B]{Value: b}
+		return true
+	}
+}
+
+// FilterFunc is what [Filter] does with an item; see [MapFunc].
+func FilterFunc[A any](fn string, f func(context.Context, A) (bool, error)) Func[A, A] {
+	CheckFunc(fn, "f", f == nil)
+	return func(ctx context.Context, a Try[A], out *Try[A]) bool {
+		if a.Error != nil {
+			*out = Try[A]{Error: a.Error}
+			return true
+		}
+		keep, err := f(ctx, a.Value)
+		if err != nil {
+			*out = Try[A]{Error: err}
+			return true
+		}
+		if keep {
+			*out = a
+		}
+		return keep
+	}
+}
+
+// FilterMapFunc is what [FilterMap] does with an item; see [MapFunc].
+func FilterMapFunc[A, B any](fn string, f func(context.Context, A) (B, bool, error)) Func[A, B] {
+	CheckFunc(fn, "f", f == nil)
+	return func(ctx context.Context, a Try[A], out *Try[B]) bool {
+		if a.Error != nil {
+			*out = Try[B]{Error: a.Error}
+			return true
+		}
+		b, keep, err := f(ctx, a.Value)
+		if err != nil {
+			*out = Try[B]{Error: err}
+			return true
+		}
+		if keep {
+			*out = Try[B]{Value: b}
+		}
+		return keep
+	}
+}
+
+// CatchFunc is what [Catch] does with an item; see [MapFunc].
+func CatchFunc[A any](fn string, f func(context.Context, error) error) Func[A, A] {
+	CheckFunc(fn, "f", f == nil)
+	return func(ctx context.Context, a Try[A], out *Try[A]) bool {
+		if a.Error == nil {
+			*out = a
+			return true
+		}
+		*out = Try[A]{Error: f(ctx, a.Error)}
+		return out.Error != nil
+	}
+}

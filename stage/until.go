@@ -1,0 +1,53 @@
+package stage
+
+// Until passes in on until stop is closed or receives; then in is cancelled
+// and, for downstream, has ended: what has been taken from it is finished, and
+// partial batches are flushed. Put it right behind the source; what stands
+// between the source and Until is cancelled with it. To abort instead of to
+// finish, cancel the context of the run.
+//
+// A nil stop never fires.
+func Until[T any](in Stream[T], stop <-chan struct{}) Stream[T] {
+	return New(func(s *Scope) Reader[T] {
+		sub := s.Child()
+		return &untilReader[T]{sub: sub, up: Open(sub, in), stop: stop, name: s.Label("", "until")}
+	})
+}
+
+type untilReader[T any] struct {
+	sub   *Scope
+	up    Reader[T]
+	stop  <-chan struct{}
+	name  string
+	begun bool
+}
+
+func (r *untilReader[T]) Next(dst []Try[T]) int {
+	if !r.begun {
+		r.begun = true
+		select {
+		case <-r.stop:
+			r.sub.Cancel(ErrUntil)
+		default:
+			r.watch()
+		}
+	}
+	return r.up.Next(dst)
+}
+
+// watch waits for stop in a goroutine that the stall detection does not count:
+// it never waits for the run.
+func (r *untilReader[T]) watch() {
+	r.sub.spawn(labelled(r.sub.ctx, r.name), r.name, func() {
+		select {
+		case <-r.stop:
+			r.sub.Cancel(ErrUntil)
+		case <-r.sub.done:
+		}
+	}, false)
+}
+
+func (r *untilReader[T]) Close() {
+	r.sub.Cancel(ErrClosed)
+	r.up.Close()
+}

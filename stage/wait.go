@@ -1,0 +1,172 @@
+package stage
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+)
+
+// Every wait for another goroutine of a run goes through a Waiter. Invariants:
+//
+//   - live counts the run's goroutines that are not parked. A goroutine that
+//     parks takes itself off; whoever wakes it puts it back before it runs.
+//     So live is 0 only if all are parked and no wake-up is on its way: then
+//     nobody is left who could wake anybody, and the run has stalled.
+//   - One Arm leads to at most one wake-up. A Wake that finds the waiter not
+//     armed does nothing, so a waker need not know whether it comes too late.
+//   - The waiting side arms, looks at its condition once more, and then parks;
+//     the waking side makes the condition true, then wakes. All of it with
+//     sequentially consistent atomics or under a lock: no wake-up is lost.
+
+const (
+	waiterIdle uint32 = iota
+	waiterArmed
+	waiterParked
+	waiterWoken
+)
+
+// spins is how often a goroutine yields before it parks. A yield takes some
+// 100 ns when nobody else wants the processor, and lets others run otherwise.
+const spins = 16
+
+// Waiter is the place where one goroutine of a run waits for another one. It
+// is used by one goroutine at a time; Wake may be called by anyone.
+type Waiter struct {
+	run   *run
+	done  <-chan struct{}
+	name  string
+	why   func() string
+	state atomic.Uint32
+	ch    chan struct{}
+
+	prev, next *Waiter // registered, under run.mu
+}
+
+// NewWaiter returns a Waiter that is released when the scope's context ends.
+// why is asked what the goroutine waits for if the run stalls; the answer
+// stands behind the name of the stage ("split#2: branch no is full"). It may
+// take locks that are not held by parked goroutines.
+func (s *Scope) NewWaiter(name string, why func() string) *Waiter {
+	w := &Waiter{run: s.run, done: s.done, name: name, why: why, ch: make(chan struct{}, 1)}
+	s.run.mu.Lock()
+	w.next = s.run.waiters
+	if w.next != nil {
+		w.next.prev = w
+	}
+	s.run.waiters = w
+	s.run.mu.Unlock()
+	return w
+}
+
+// Free takes the waiter off the run's books. Call it when its goroutine ends.
+func (w *Waiter) Free() {
+	w.run.mu.Lock()
+	defer w.run.mu.Unlock()
+	if w.run.waiters == w {
+		w.run.waiters = w.next
+	} else if w.prev != nil {
+		w.prev.next = w.next
+	}
+	if w.next != nil {
+		w.next.prev = w.prev
+	}
+	w.prev, w.next = nil, nil
+}
+
+// Arm announces a wait: a Wake from now on is not lost. Arm, look at the
+// condition again, then Park or Disarm.
+func (w *Waiter) Arm() { w.state.Store(waiterArmed) }
+
+// Disarm takes an Arm back.
+func (w *Waiter) Disarm() {
+	if !w.state.CompareAndSwap(waiterArmed, waiterIdle) {
+		<-w.ch
+		w.state.Store(waiterIdle)
+	}
+}
+
+// Park blocks until Wake, counted from Arm, or until the scope's context is
+// done; it reports whether it was Wake.
+func (w *Waiter) Park() bool {
+	if w.state.CompareAndSwap(waiterArmed, waiterParked) {
+		if w.run.live.Add(-1) == 0 {
+			w.run.stall()
+		}
+	}
+	select {
+	case <-w.ch:
+		w.state.Store(waiterIdle)
+		return true
+	case <-w.done:
+	}
+	if w.state.CompareAndSwap(waiterParked, waiterIdle) {
+		w.run.live.Add(1)
+		return false
+	}
+	w.Disarm()
+	return false
+}
+
+// Wake releases the goroutine if it has armed the waiter. Never blocks.
+func (w *Waiter) Wake() {
+	for {
+		switch s := w.state.Load(); s {
+		case waiterArmed:
+			if w.state.CompareAndSwap(s, waiterWoken) {
+				w.ch <- struct{}{}
+				return
+			}
+		case waiterParked:
+			if w.state.CompareAndSwap(s, waiterWoken) {
+				w.run.live.Add(1)
+				w.ch <- struct{}{}
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// stalledError says who waits for whom.
+type stalledError struct{ waits []string }
+
+func (e *stalledError) Error() string {
+	return ErrStalled.Error() + ": " + strings.Join(e.waits, "; ")
+}
+
+func (e *stalledError) Is(target error) bool { return target == ErrStalled }
+
+// stall ends a run in which everybody is parked. Nobody can wake anybody by
+// now but the run's context, which makes the report a formality.
+func (r *run) stall() {
+	if r.root.ctx.Err() != nil {
+		return
+	}
+	var parked []*Waiter
+	r.mu.Lock()
+	for w := r.waiters; w != nil; w = w.next {
+		if w.state.Load() == waiterParked {
+			parked = append(parked, w)
+		}
+	}
+	r.mu.Unlock()
+	e := &stalledError{}
+	for _, w := range parked {
+		if why := w.why(); why != "" {
+			e.waits = append(e.waits, fmt.Sprintf("%s: %s", w.name, why))
+		}
+	}
+	r.root.cancel(e)
+}
+
+// yield lets other goroutines run; it reports false when it is time to park.
+func yield(round *int) bool {
+	if *round >= spins {
+		return false
+	}
+	*round++
+	runtime.Gosched()
+	return true
+}
