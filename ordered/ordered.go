@@ -14,28 +14,28 @@ import (
 // n calls of f run at once; with n = [stage.Inline] f runs in the goroutine of
 // whoever pulls. f's context ends with the run and when no more is needed.
 func Map[A, B any](in stage.Stream[A], n int, f func(context.Context, A) (B, error), opts ...stage.Option) stage.Stream[B] {
-	stage.CheckN("ordered.Map", n)
+	stage.CheckN("ordered.Map", n, opts...)
 	return stage.Transform("map", in, n, stage.InOrder, stage.MapFunc("ordered.Map", f), opts...)
 }
 
 // Filter emits the items for which f reports true, and errors, in the order of
 // the items, as [Map] does.
 func Filter[A any](in stage.Stream[A], n int, f func(context.Context, A) (bool, error), opts ...stage.Option) stage.Stream[A] {
-	stage.CheckN("ordered.Filter", n)
+	stage.CheckN("ordered.Filter", n, opts...)
 	return stage.Transform("filter", in, n, stage.InOrder, stage.FilterFunc("ordered.Filter", f), opts...)
 }
 
 // FilterMap emits f's results where f reports true, and errors, in the order of
 // the items, as [Map] does.
 func FilterMap[A, B any](in stage.Stream[A], n int, f func(context.Context, A) (B, bool, error), opts ...stage.Option) stage.Stream[B] {
-	stage.CheckN("ordered.FilterMap", n)
+	stage.CheckN("ordered.FilterMap", n, opts...)
 	return stage.Transform("filtermap", in, n, stage.InOrder, stage.FilterMapFunc("ordered.FilterMap", f), opts...)
 }
 
 // Catch gives each error of in to f and emits the error that f returns in its
 // place, or nothing if that is nil. Values are passed on.
 func Catch[A any](in stage.Stream[A], n int, f func(context.Context, error) error, opts ...stage.Option) stage.Stream[A] {
-	stage.CheckN("ordered.Catch", n)
+	stage.CheckN("ordered.Catch", n, opts...)
 	return stage.Transform("catch", in, n, stage.InOrder, stage.CatchFunc[A]("ordered.Catch", f), opts...)
 }
 
@@ -54,7 +54,7 @@ func FlatMap[A, B any](in stage.Stream[A], n int, f func(context.Context, A) sta
 // of match, before the first match is returned, with the zero value and false;
 // one after it makes no difference. If there is no match, found is false.
 func First[T any](ctx context.Context, in stage.Stream[T], n int, match func(context.Context, T) (bool, error), opts ...stage.Option) (value T, found bool, err error) {
-	stage.CheckN("ordered.First", n)
+	stage.CheckN("ordered.First", n, opts...)
 	return stage.First(ctx, stage.Transform("first", in, n, stage.InOrder, stage.FilterFunc("ordered.First", match), opts...))
 }
 
@@ -69,7 +69,7 @@ type decided[T any] struct {
 // [stage.Split] says of branches goes for these; the window is that of the
 // calls of f, and each branch holds up to 64 items.
 func Split[T any](in stage.Stream[T], n int, f func(context.Context, T) (bool, error), opts ...stage.Option) (yes, no stage.Stream[T]) {
-	stage.CheckN("ordered.Split", n)
+	stage.CheckN("ordered.Split", n, opts...)
 	stage.CheckFunc("ordered.Split", "f", f == nil)
 	decide := stage.MapFunc("ordered.Split", func(ctx context.Context, v T) (decided[T], error) {
 		ok, err := f(ctx, v)

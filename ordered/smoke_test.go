@@ -115,7 +115,7 @@ func TestBarrier(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var running, calls atomic.Int64
 				gate := make(chan struct{})
-				s := Transform("m", FromSlice(make([]int, 100000)), n, order, func(ctx context.Context, a Try[int], out *Try[int]) bool {
+				s := Transform("m", FromSlice(make([]int, 100000)), n, order, TryFunc(func(ctx context.Context, a Try[int], out *Try[int]) bool {
 					*out = a
 					if calls.Add(1) > 5000 {
 						running.Add(1)
@@ -123,7 +123,7 @@ func TestBarrier(t *testing.T) {
 						running.Add(-1)
 					}
 					return true
-				})
+				}))
 				start := time.Now()
 				go func() {
 					synctest.Wait()

@@ -46,7 +46,10 @@ import (
 // As long as only its owner works on a cell, each claim says that the item
 // before it is done: the cursor is the progress, and costs one atomic add an
 // item. The first helper freezes that in base, and from then on every worker
-// sets the item's bit in the bitmap.
+// sets the item's bit in the bitmap. Whoever completes a cell InOrder sets all
+// bits; that is its last step on the cell, so the consumer gives no cell back
+// before it sees them, and while it does not need part of a cell it looks at
+// nothing else: looking at the word would slow its worker down.
 const (
 	maxGrain = 64 // items in a cell; also the bits of a bitmap
 
@@ -64,7 +67,7 @@ const (
 type cell[A, B any] struct {
 	word atomic.Uint64 // claims and progress; see above
 	_    pad
-	bits atomic.Uint64 // items done, from base on, once shared
+	bits atomic.Uint64 // items done, from base on, once shared; all when complete
 	_    pad
 
 	// Written before the cell is published, by the worker that pulls.
@@ -94,6 +97,10 @@ func low(k int) uint64 {
 	}
 	return 1<<uint(k) - 1
 }
+
+// complete reports whether every item is done, InOrder, and no worker will
+// touch the cell any more but for a vain clearing of the wait bit.
+func (c *cell[A, B]) complete() bool { return c.bits.Load() == low(c.items) }
 
 func (c *cell[A, B]) unclaimed() bool { return int(c.word.Load()&wordByte) < c.items }
 
@@ -125,6 +132,12 @@ const (
 	InOrder
 )
 
+func checkOrder(fn string, order Order) {
+	if order != AnyOrder && order != InOrder {
+		argPanic(fn, "order is %d, want AnyOrder or InOrder", order)
+	}
+}
+
 type cells[A, B any] struct {
 	f       Func[A, B]
 	scope   *Scope // the consumer's
@@ -142,8 +155,11 @@ type cells[A, B any] struct {
 	refsB   bool
 	counted bool // someone looks at the Stats
 	cons    *Waiter
-	workers sync.WaitGroup
+	workers crew
 	_       pad
+
+	lined atomic.Uint64 // cells ever put into the consumer's list
+	_     pad
 
 	mu      sync.Mutex
 	pulling bool // some worker has the pull right
@@ -169,9 +185,11 @@ type cells[A, B any] struct {
 	// The consumer's.
 	started bool
 	cur     *cell[A, B]
-	at      int // items of cur that are taken
-	outs    int // items handed on and not yet in the books
-	credit  int // items taken and not yet in the books
+	popped  uint64 // cells taken from the list
+	at      int    // items of cur that are taken
+	outs    int    // items handed on and not yet in the books
+	errs    int    // errors among them
+	credit  int    // items taken and not yet in the books
 }
 
 // worker is one of the n that call f. Its fields belong to its goroutine.
@@ -187,7 +205,6 @@ type worker[A, B any] struct {
 	began    time.Duration
 	clock    time.Duration // a recent reading, or 0
 	made     int           // items run since began
-	errs     uint64
 }
 
 func (e *cells[A, B]) limit() int {
@@ -253,6 +270,7 @@ func (e *cells[A, B]) close(c *cell[A, B]) {
 // line puts a cell at the end of the consumer's list. Under mu.
 func (e *cells[A, B]) line(c *cell[A, B]) {
 	c.next = nil
+	e.lined.Add(1)
 	if e.tail == nil {
 		e.head = c
 	} else {
@@ -265,6 +283,7 @@ func (e *cells[A, B]) line(c *cell[A, B]) {
 func (e *cells[A, B]) pop() *cell[A, B] {
 	c := e.head
 	if c != nil {
+		e.popped++
 		e.head = c.next
 		c.next = nil
 		if e.head == nil {
@@ -306,9 +325,12 @@ func (e *cells[A, B]) snapshot() StageStats {
 // feeds them.
 func (e *cells[A, B]) Close() {
 	e.sub.Cancel(ErrClosed)
-	e.workers.Wait()
+	gone := e.workers.wait(e.sub.run)
 	e.up.Close()
 	e.cons.Free()
+	if !gone {
+		return
+	}
 	e.mu.Lock()
 	e.free, e.head, e.tail, e.open, e.cur = nil, nil, nil, nil, nil
 	e.held, e.asked, e.working = 0, 0, 0

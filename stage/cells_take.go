@@ -13,7 +13,7 @@ func (e *cells[A, B]) Next(dst []Try[B]) int {
 	}
 	k, round := 0, 0
 	for {
-		got, passed, more := e.take(dst[k:], k > 0 || round < patience)
+		got, passed, more := e.take(dst[k:], k > 0 || round < spins)
 		k += got
 		if k == len(dst) || (k > 0 && !more) {
 			break
@@ -25,7 +25,10 @@ func (e *cells[A, B]) Next(dst []Try[B]) int {
 			break
 		}
 	}
-	if e.credit > 0 {
+	if e.counted {
+		e.errs = countErrors(dst[:k])
+	}
+	if e.credit > 0 || e.errs > 0 {
 		e.mu.Lock()
 		e.settle()
 		e.mu.Unlock()
@@ -33,10 +36,14 @@ func (e *cells[A, B]) Next(dst []Try[B]) int {
 	return k
 }
 
-// patience is how often the consumer yields before it takes part of a cell
-// that is being worked on: a cheap cell is complete soon, and taking it at once
-// costs less than sharing its lines with its worker.
-const patience = 4
+func countErrors[T any](items []Try[T]) (k int) {
+	for i := range items {
+		if items[i].Error != nil {
+			k++
+		}
+	}
+	return k
+}
 
 func (e *cells[A, B]) start() {
 	e.started = true
@@ -48,8 +55,9 @@ func (e *cells[A, B]) start() {
 // settle books what the consumer has taken. Under mu.
 func (e *cells[A, B]) settle() {
 	e.stat.Out += uint64(e.outs)
+	e.stat.Errors += uint64(e.errs)
 	e.release(e.credit)
-	e.outs, e.credit = 0, 0
+	e.outs, e.errs, e.credit = 0, 0, 0
 }
 
 // take moves results to dst, which is not empty. It returns how many, how many
@@ -58,6 +66,9 @@ func (e *cells[A, B]) settle() {
 func (e *cells[A, B]) take(dst []Try[B], whole bool) (got, passed int, more bool) {
 	c := e.cur
 	if c == nil {
+		if whole && e.lined.Load() == e.popped {
+			return 0, 0, false
+		}
 		e.mu.Lock()
 		e.settle()
 		c = e.pop()
@@ -72,11 +83,12 @@ func (e *cells[A, B]) take(dst []Try[B], whole bool) (got, passed int, more bool
 		e.cur, e.at = c, 0
 	}
 	done := c.items
-	if e.order == InOrder {
-		done = min(done, bits.TrailingZeros64(^c.doneMask()))
-		if whole && done < c.items {
+	complete := e.order == AnyOrder || c.complete()
+	if !complete {
+		if whole {
 			return 0, 0, false
 		}
+		done = min(done, bits.TrailingZeros64(^c.doneMask()))
 	}
 	if c.taken == 0 && !e.drops.Load() {
 		got = copy(dst, c.out[e.at:done])
@@ -98,7 +110,7 @@ func (e *cells[A, B]) take(dst []Try[B], whole bool) (got, passed int, more bool
 	}
 	e.outs += got
 	e.credit += passed
-	if e.at < c.items {
+	if e.at < c.items || !complete {
 		return got, passed, false
 	}
 	e.mu.Lock()
@@ -138,7 +150,7 @@ func (e *cells[A, B]) await() (end bool) {
 	e.cons.Arm()
 	if c := e.cur; c != nil { // InOrder: c is the next one, and not complete
 		c.word.Or(waitBit)
-		if bits.TrailingZeros64(^c.doneMask()) > e.at {
+		if c.complete() || min(c.items, bits.TrailingZeros64(^c.doneMask())) > e.at {
 			e.cons.Disarm()
 			return false
 		}

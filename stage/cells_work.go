@@ -45,7 +45,7 @@ func (e *cells[A, B]) spawn(w *worker[A, B]) {
 		w.wait = e.sub.NewWaiter(e.name, e.why)
 		e.spawned++
 	}
-	e.workers.Add(1)
+	e.workers.add()
 	e.sub.run.live.Add(1)
 	e.sub.spawn(e.ctx, e.name, func() { e.work(w) }, true)
 }
@@ -67,7 +67,7 @@ func (e *cells[A, B]) work(w *worker[A, B]) {
 		if !returned {
 			e.crash(w, recover())
 		}
-		e.workers.Done()
+		e.workers.done()
 	}()
 	if w.calling {
 		// The goroutine before this one was lost in f; the item has its error.
@@ -103,6 +103,7 @@ func (e *cells[A, B]) crash(w *worker[A, B], v any) {
 		}
 		err = p
 	}
+	w.c.in[w.i] = Try[A]{}
 	w.c.out[w.i] = Try[B]{Error: err}
 	e.spawn(w)
 }
@@ -211,6 +212,10 @@ func (e *cells[A, B]) pull(w *worker[A, B]) bool {
 	}
 	got := e.up.Next(c.in[:k])
 	at := now()
+	// The consumer's core owns these lines. Fetching them all at once here is
+	// much cheaper than one by one below, where every item ends with an atomic
+	// step that waits for the stores before it.
+	clear(c.out[:got])
 	e.mu.Lock()
 	e.stat.Starved += at - w.clock
 	e.pulling, e.asked = false, 0
@@ -273,70 +278,79 @@ func (e *cells[A, B]) feed() {
 // has been called for the first one. It reports false when the stage is
 // closed.
 func (e *cells[A, B]) run(w *worker[A, B], called bool) bool {
-	c, i := w.c, w.i
-	in, out, items := c.in, c.out, c.items
-	base := int(c.word.Load()>>baseShift) & wordByte // final if w helps
+	c, i, items := w.c, w.i, w.c.items
+	in, out := c.in[:items], c.out[:items]
+	sub, ctx, value, refsA := e.sub, e.ctx, e.f.value, e.refsA
 	w.calling = true
 	for {
 		if !called {
-			if e.sub.Stopped() {
+			if sub.Stopped() {
 				w.calling = false
 				return false
 			}
-			a := in[i]
-			if e.refsA || a.Error != nil {
-				in[i] = Try[A]{}
-			}
 			w.i = i
-			if !e.f(e.ctx, a, &out[i]) {
+			if a := &in[i]; value != nil && a.Error == nil {
+				// What call does, without the call.
+				b, err := value(ctx, a.Value)
+				if err != nil {
+					out[i] = Try[B]{Error: err}
+				} else {
+					out[i] = Try[B]{Value: b}
+				}
+			} else if !e.f.call(ctx, a, &out[i]) {
 				out[i] = Try[B]{Error: errDropped}
 				if !e.drops.Load() {
 					e.drops.Store(true)
 				}
 			}
+			if refsA {
+				in[i] = Try[A]{}
+			}
 		}
 		called = false
-		if e.counted && out[i].Error != nil && out[i].Error != errDropped {
-			w.errs++
-		}
 		w.made++
 		if w.helps {
-			w.finished = e.done1(c, i, items, base)
+			w.finished = e.share(c, i)
 			break
 		}
 		old := c.word.Add(1) - 1
 		j := int(old & wordByte)
 		if old&(sharedBit|waitBit) != 0 {
 			if old&sharedBit != 0 {
-				base = int(old>>baseShift) & wordByte
-				w.finished = e.done1(c, i, items, base)
+				w.finished = e.share(c, i)
 			} else {
-				w.finished = j >= items
 				e.awake(c)
 			}
-		} else {
-			w.finished = j >= items
 		}
 		if j >= items {
+			w.finished = w.finished || old&sharedBit == 0
 			break
 		}
 		i = j
+	}
+	if w.finished && e.order == InOrder {
+		c.bits.Store(low(items))
+		if c.word.Load()&waitBit != 0 {
+			e.awake(c)
+		}
 	}
 	w.calling = false
 	w.clock = now()
 	return true
 }
 
-// done1 marks item i of a shared cell done, and reports whether it was the
+// share marks item i of a shared cell done, and reports whether it was the
 // last one.
-func (e *cells[A, B]) done1(c *cell[A, B], i, items, base int) bool {
+func (e *cells[A, B]) share(c *cell[A, B], i int) (last bool) {
+	// All of this is settled before the item is done, after which the cell may
+	// be reused.
+	w := c.word.Load()
+	rest := low(int(w>>itemsShift)&wordByte) &^ low(int(w>>baseShift)&wordByte)
 	bit := uint64(1) << uint(i)
 	before := c.bits.Or(bit)
 	if c.word.Load()&waitBit != 0 {
 		e.awake(c)
 	}
-	all := low(items)
-	rest := all &^ low(base)
 	return (before|bit)&rest == rest
 }
 
@@ -357,8 +371,6 @@ func (e *cells[A, B]) finish(w *worker[A, B]) {
 	w.c = nil
 	e.working--
 	e.moves++
-	e.stat.Errors += w.errs
-	w.errs = 0
 	if w.finished {
 		w.finished = false
 		if e.order == AnyOrder {

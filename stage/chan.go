@@ -30,10 +30,11 @@ type chanReader[C, T any] struct {
 	scope *Scope
 	ch    <-chan C
 	item  func(C) Try[T]
+	ended bool
 }
 
 func (r *chanReader[C, T]) Next(dst []Try[T]) int {
-	if r.scope.Stopped() {
+	if r.ended || r.scope.Stopped() {
 		return 0
 	}
 	for k := range dst {
@@ -54,6 +55,7 @@ func (r *chanReader[C, T]) Next(dst []Try[T]) int {
 			}
 		}
 		if !ok {
+			r.ended = true
 			return k
 		}
 		dst[k] = r.item(v)
@@ -61,7 +63,7 @@ func (r *chanReader[C, T]) Next(dst []Try[T]) int {
 	return len(dst)
 }
 
-func (r *chanReader[C, T]) Close() {}
+func (r *chanReader[C, T]) Close() { r.ended = true }
 
 // ToChan runs in, sends each value to out, and closes out when the run has
 // ended. It returns the first error, as [ForEach] does. It blocks while nobody
@@ -96,18 +98,25 @@ func ToRill[T any](ctx context.Context, in Stream[T]) <-chan Try[T] {
 	out := make(chan Try[T], 1) // room for the last word
 	go func() {
 		defer close(out)
-		if err := toRill(ctx, in, out); err != nil {
-			for {
-				select {
-				case out <- Try[T]{Error: err}:
-					return
-				default:
-				}
-				// The run was cut short: what is unread makes room for why.
-				select {
-				case <-out:
-				default:
-				}
+		err := toRill(ctx, in, out)
+		if err == nil {
+			return
+		}
+		select {
+		case out <- Try[T]{Error: err}:
+			return
+		case <-ctx.Done():
+		}
+		for {
+			select {
+			case out <- Try[T]{Error: err}:
+				return
+			default:
+			}
+			// Nobody may be reading any more: what is unread makes room for why.
+			select {
+			case <-out:
+			default:
 			}
 		}
 	}()

@@ -45,16 +45,18 @@ func Count[T any](ctx context.Context, in Stream[T]) (int, error) {
 func First[T any](ctx context.Context, in Stream[T]) (value T, found bool, err error) {
 	err = drive(ctx, "first", in, Config{}, nil, func(s *Scope, _ string, rd Reader[T]) error {
 		var buf [1]Try[T]
-		if rd.Next(buf[:]) == 0 {
-			return s.cause()
-		}
-		if buf[0].Error != nil {
-			return s.verdict(buf[0].Error)
+		k := rd.Next(buf[:])
+		if err := buf[0].Error; k == 0 || err != nil {
+			return s.verdict(err, func() error { return lateError(s, rd, buf[:], k) })
 		}
 		value, found = buf[0].Value, true
 		return nil
 	})
-	return value, found, err
+	if err != nil {
+		var zero T
+		return zero, false, err
+	}
+	return value, found, nil
 }
 
 // Any reports whether f is true for some value of in, n calls at once, and

@@ -2,7 +2,6 @@ package stage
 
 import (
 	"context"
-	"sync"
 )
 
 // FlatMap emits the items of the streams that f makes of each value, n of them
@@ -24,6 +23,7 @@ func FlatMap[A, B any](in Stream[A], n int, f func(context.Context, A) Stream[B]
 func FlatMapOrder[A, B any](fn string, in Stream[A], n int, order Order, f func(context.Context, A) Stream[B], opts ...Option) Stream[B] {
 	CheckN(fn, n)
 	CheckFunc(fn, "f", f == nil)
+	checkOrder(fn, order)
 	c := Configure(fn, opts...)
 	return New(func(s *Scope) Reader[B] {
 		sub := s.Child()
@@ -69,7 +69,7 @@ type flatMap[A, B any] struct {
 	n       int
 	window  int
 	name    string
-	workers sync.WaitGroup
+	workers crew
 	begun   bool
 
 	// Under fan.mu.
@@ -103,11 +103,7 @@ func (m *flatMap[A, B]) Next(dst []Try[B]) int {
 	if m.sub.run.stats != nil && k > 0 {
 		m.fan.mu.Lock()
 		m.stat.Out += uint64(k)
-		for i := range dst[:k] {
-			if dst[i].Error != nil {
-				m.stat.Errors++
-			}
-		}
+		m.stat.Errors += uint64(countErrors(dst[:k]))
 		m.fan.mu.Unlock()
 	}
 	return k
@@ -124,9 +120,9 @@ func (m *flatMap[A, B]) rouse() {
 		w.Wake()
 	} else if m.spawned < m.n {
 		m.spawned++
-		m.workers.Add(1)
+		m.workers.add()
 		m.sub.Go(m.name, func() {
-			defer m.workers.Done()
+			defer m.workers.done()
 			w := m.sub.NewWaiter(m.name, func() string { return "" })
 			defer w.Free()
 			for m.work(w) {
@@ -235,7 +231,7 @@ func (m *flatMap[A, B]) pass(l *lane[B], a Try[A]) bool {
 
 func (m *flatMap[A, B]) Close() {
 	m.sub.Cancel(ErrClosed)
-	m.workers.Wait()
+	m.workers.wait(m.sub.run)
 	m.up.Close()
 	m.fan.cons.Free()
 }

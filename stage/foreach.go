@@ -29,14 +29,14 @@ func ForEach[T any](ctx context.Context, in Stream[T], n int, f func(context.Con
 // consume runs f for each value, in any order, and emits errors only.
 func consume[T any](in Stream[T], n int, f func(context.Context, T) error, c Config) Stream[struct{}] {
 	return New(func(s *Scope) Reader[struct{}] {
-		return openCells(s, "foreach", in, n, AnyOrder, func(ctx context.Context, a Try[T], out *Try[struct{}]) bool {
+		return openCells(s, "foreach", in, n, AnyOrder, TryFunc(func(ctx context.Context, a Try[T], out *Try[struct{}]) bool {
 			err := a.Error
 			if err == nil {
 				err = f(ctx, a.Value)
 			}
 			*out = Try[struct{}]{Error: err}
 			return err != nil
-		}, c)
+		}), c)
 	})
 }
 
@@ -56,13 +56,13 @@ func forEach[T any](s *Scope, name string, rd Reader[T], f func(context.Context,
 	visit := func(chunk []Try[T]) (bool, error) {
 		for i := range chunk {
 			if err := chunk[i].Error; err != nil {
-				return false, s.verdict(err)
+				return false, err
 			}
 			if s.Stopped() {
 				return false, errAborted
 			}
 			if err := f(s.ctx, chunk[i].Value); err != nil {
-				return false, s.verdict(err)
+				return false, err
 			}
 		}
 		return true, nil

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync/atomic"
 )
@@ -59,7 +60,7 @@ func FromSeq2[T any](seq iter.Seq2[T, error]) Stream[T] {
 func generate[T any](operator string, f func(context.Context, func(Try[T]) bool) error) Stream[T] {
 	return New(func(s *Scope) Reader[T] {
 		g := &generator[T]{
-			scope: s, sub: s.Child(), f: f, name: s.Label("", operator),
+			sub: s.Child(), f: f, name: s.Label("", operator),
 			ring: make([]Try[T], 1), over: make(chan struct{}),
 		}
 		g.cons = s.NewWaiter(g.name, func() string { return "its reader waits for an item" })
@@ -74,7 +75,6 @@ func generate[T any](operator string, f func(context.Context, func(Try[T]) bool)
 //
 // The consumer waits in cons for tail or over, f in prod for limit.
 type generator[T any] struct {
-	scope *Scope
 	sub   *Scope
 	f     func(context.Context, func(Try[T]) bool) error
 	name  string
@@ -85,6 +85,7 @@ type generator[T any] struct {
 	head  uint64   // the consumer's
 	begun bool
 	_     pad
+	shut  bool          // f's: yield has reported false
 	limit atomic.Uint64 // f may write items below it
 	_     pad
 	tail  atomic.Uint64 // items below it are written
@@ -98,21 +99,31 @@ func (g *generator[T]) begin() {
 	g.prod = g.sub.NewWaiter(g.name, func() string { return "waits until an item is asked for" })
 	g.sub.Go(g.name, func() {
 		defer close(g.over)
-		defer g.cons.Wake()
-		defer g.ended.Store(true)
 		defer g.prod.Free()
 		ctx := labelled(g.sub.ctx, g.name)
-		if err := g.f(ctx, g.yield); err != nil && !(g.sub.Stopped() && isCancel(err)) {
-			g.yield(Try[T]{Error: err})
+		if err := g.f(ctx, g.yield); err != nil && !g.sub.saysStopped(err) {
+			g.put(Try[T]{Error: err}) // nothing comes after it, so it need not be asked for
 		}
+		// Not deferred: a panic is not the end of the items, and cancels the run.
+		g.ended.Store(true)
+		g.cons.Wake()
 	})
 }
+
+// saysStopped reports whether err only says that the context of s has ended.
+func (s *Scope) saysStopped(err error) bool {
+	return s.Stopped() && (isCancel(err) || errors.Is(err, context.Cause(s.ctx)))
+}
+
+// patience is how often the consumer of a generator yields before it leaves
+// with less than it has room for: f is cheap, or nobody else wants the processor.
+const patience = 4
 
 // yield is called by f.
 func (g *generator[T]) yield(a Try[T]) bool {
 	t := g.tail.Load()
-	for round := 0; t >= g.limit.Load(); {
-		if g.sub.Stopped() {
+	for round := 0; t >= g.limit.Load() || g.shut; {
+		if g.shut = g.shut || g.sub.Stopped(); g.shut {
 			return false
 		}
 		if yield(&round) {
@@ -123,19 +134,24 @@ func (g *generator[T]) yield(a Try[T]) bool {
 			g.prod.Disarm()
 			break
 		}
-		if !g.prod.Park() {
-			return false
-		}
+		g.shut = !g.prod.Park()
 	}
+	g.put(a)
+	return true
+}
+
+// put adds to the ring, in f's goroutine. There is room: limit is never more
+// than half a ring ahead of head.
+func (g *generator[T]) put(a Try[T]) {
+	t := g.tail.Load()
 	g.ring[t%uint64(len(g.ring))] = a
 	g.tail.Store(t + 1)
 	g.cons.Wake()
-	return true
 }
 
 func (g *generator[T]) Next(dst []Try[T]) int {
 	room := min(len(dst), maxGrain)
-	if g.scope.Stopped() {
+	if g.sub.Stopped() {
 		return g.rest(dst[:room])
 	}
 	g.limit.Store(g.head + uint64(room))
@@ -165,7 +181,7 @@ func (g *generator[T]) Next(dst []Try[T]) int {
 	}
 	got := g.take(dst[:room])
 	g.limit.Store(g.head)
-	if got == 0 && g.scope.Stopped() {
+	if got == 0 && g.sub.Stopped() {
 		return g.rest(dst[:room])
 	}
 	return got
@@ -185,10 +201,13 @@ func (g *generator[T]) take(dst []Try[T]) int {
 // rest is what a stopped generator has left. After an Until that is all that f
 // has yielded: what was accepted is finished.
 func (g *generator[T]) rest(dst []Try[T]) int {
-	if g.begun && context.Cause(g.scope.ctx) == ErrUntil {
-		select {
-		case <-g.over:
-		case <-g.scope.run.root.done:
+	if g.begun {
+		<-g.sub.done // Stopped may be ahead of it
+		if context.Cause(g.sub.ctx) == ErrUntil {
+			select {
+			case <-g.over:
+			case <-g.sub.run.root.done:
+			}
 		}
 	}
 	return g.take(dst)
@@ -196,9 +215,9 @@ func (g *generator[T]) rest(dst []Try[T]) int {
 
 func (g *generator[T]) Close() {
 	g.sub.Cancel(ErrClosed)
-	if g.begun {
-		<-g.over
-	}
 	g.cons.Free()
+	if g.begun && !g.sub.run.await(g.over) {
+		return
+	}
 	g.ring, g.head = make([]Try[T], 1), g.tail.Load()
 }

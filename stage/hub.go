@@ -17,7 +17,9 @@ const defaultBranch = 64
 // A reader waits in its branch for an item. The pump waits for a reader to
 // wait, or, with an item in hand, for room in a branch. So if the reader of the
 // full branch waits for another branch first, nothing can ever move: that is
-// the stall that a Concat of both sides of a Split runs into.
+// the stall that a Concat of both sides of a Split runs into. The pump waits
+// for room in the scope of the branch's reader, so that it passes over a branch
+// whose reader has been cancelled, as the one of a Take that has all it wants.
 type hub[T any] struct {
 	name string
 	sub  *Scope // upstream's and the pump's; ends with the run or the last branch
@@ -30,9 +32,9 @@ type hub[T any] struct {
 	begun    bool
 	ended    bool
 	unclosed int        // branches opened and not closed
-	pump     *Waiter    // of the pump
+	pump     *Waiter    // of the pump, for a reader to wait
+	idle     bool       // it does
 	full     *branch[T] // that the pump waits for
-	idle     bool       // the pump waits for a reader to wait
 	turns    uint64
 }
 
@@ -40,7 +42,8 @@ type branch[T any] struct {
 	hub    *hub[T]
 	name   string
 	scope  *Scope // its reader's
-	wait   *Waiter
+	wait   *Waiter // of its reader, for an item
+	space  *Waiter // of the pump, for room
 	opened bool
 	closed bool
 	hungry uint64 // the turn since when its reader waits, or 0
@@ -100,18 +103,19 @@ func (h *hub[T]) open(i int, s *Scope) *branch[T] {
 	b.opened, b.scope = true, s
 	h.unclosed++
 	b.wait = s.NewWaiter(h.name, func() string { return "branch " + b.name + " is empty" })
+	b.space = s.NewWaiter(h.name, h.why)
 	return b
 }
 
 // begin starts the pump. Under mu.
 func (h *hub[T]) begin() {
 	h.begun = true
-	h.pump = h.sub.NewWaiter(h.name, h.why)
+	h.pump = h.sub.NewWaiter(h.name, func() string { return "" })
 	h.sub.Go(h.name, func() {
 		defer close(h.over)
 		defer h.pump.Free()
-		defer h.end()
 		h.run()
+		h.end() // not deferred: a panic is not the end of the items, and cancels the run
 	})
 }
 
@@ -209,13 +213,13 @@ func (h *hub[T]) push(b *branch[T], item Try[T]) {
 	for b.opened && !b.closed && b.len == len(b.q) {
 		h.serve()
 		h.full = b
-		h.pump.Arm()
+		b.space.Arm()
 		h.mu.Unlock()
-		ok := h.pump.Park()
+		ok := b.space.Park()
 		h.mu.Lock()
 		h.full = nil
 		if !ok {
-			return
+			return // nobody will read b any more
 		}
 	}
 	if !b.opened || b.closed {
@@ -268,7 +272,7 @@ func (b *branch[T]) Next(dst []Try[T]) int {
 	}
 	b.len -= k
 	if h.full == b {
-		h.pump.Wake()
+		b.space.Wake()
 	}
 	h.mu.Unlock()
 	return k
@@ -286,8 +290,9 @@ func (b *branch[T]) Close() {
 	clear(b.q)
 	b.len = 0
 	b.wait.Free()
+	b.space.Free()
 	if h.full == b {
-		h.pump.Wake()
+		b.space.Wake()
 	}
 	h.unclosed--
 	last, begun := h.unclosed == 0, h.begun
@@ -297,7 +302,7 @@ func (b *branch[T]) Close() {
 	}
 	h.sub.Cancel(ErrClosed)
 	if begun {
-		<-h.over
+		h.sub.run.await(h.over)
 	}
 	h.up.Close()
 }
@@ -368,19 +373,20 @@ func Balance[T any](in Stream[T], k int, opts ...Option) []Stream[T] {
 	return fork("stage.Balance", "balance", in, numbered(k), opts, (*hub[T]).longest)
 }
 
-// longest gives an item to the branch whose reader has waited longest.
+// longest gives an item to the branch whose reader has waited longest, of
+// those that have not got all they asked for.
 func (h *hub[T]) longest(item Try[T]) {
 	h.mu.Lock()
 	var to *branch[T]
 	for _, b := range h.branches {
-		if b.hungry != 0 && (to == nil || b.hungry < to.hungry) {
+		if b.hungry != 0 && b.len < b.room && (to == nil || b.hungry < to.hungry) {
 			to = b
 		}
 	}
-	if to == nil || to.len == len(to.q) {
-		// The reader that asked has given up, or has all that it can take.
+	if to == nil {
+		// The reader that asked has given up.
 		for _, b := range h.branches {
-			if b.opened && !b.closed && (to == nil || to.closed || b.len < to.len) {
+			if b.opened && !b.closed && (to == nil || b.len < to.len) {
 				to = b
 			}
 		}

@@ -37,34 +37,47 @@ func (r *inline[A, B]) Next(dst []Try[B]) int {
 
 func (r *inline[A, B]) apply(dst []Try[B], got int) (k int) {
 	defer tag(r.name)
-	for i := range got {
-		if r.scope.Stopped() {
+	scope, ctx, value := r.scope, r.ctx, r.f.value
+	if r.recover {
+		value = nil
+	}
+	buf := r.buf[:got]
+	for i := range buf {
+		if scope.Stopped() {
 			return k
 		}
-		out := &dst[k]
-		var keep bool
-		if r.recover {
-			keep = r.guarded(r.buf[i], out)
-		} else {
-			keep = r.f(r.ctx, r.buf[i], out)
+		a, out := &buf[i], &dst[k]
+		keep := true
+		switch {
+		case value != nil && a.Error == nil: // what call does, without the call
+			b, err := value(ctx, a.Value)
+			if err != nil {
+				*out = Try[B]{Error: err}
+			} else {
+				*out = Try[B]{Value: b}
+			}
+		case r.recover:
+			keep = r.guarded(a, out)
+		default:
+			keep = r.f.call(ctx, a, out)
 		}
 		if keep {
 			k++
 		}
 	}
-	forget(r.buf[:got], r.refs)
+	forget(buf, r.refs)
 	return k
 }
 
 // guarded turns a panic of f into the item's error.
-func (r *inline[A, B]) guarded(a Try[A], out *Try[B]) (keep bool) {
+func (r *inline[A, B]) guarded(a *Try[A], out *Try[B]) (keep bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			*out = Try[B]{Error: newPanic(r.name, v)}
 			keep = true
 		}
 	}()
-	return r.f(r.ctx, a, out)
+	return r.f.call(r.ctx, a, out)
 }
 
 func (r *inline[A, B]) Close() { r.up.Close() }

@@ -1,7 +1,5 @@
 package stage
 
-import "sync"
-
 // Merge emits the items of all streams as they come, and ends when all have
 // ended. Each stream has a goroutine of its own that holds at most two chunks
 // of what the reader asks for at a time: one item each while it is slow. Merge
@@ -29,7 +27,7 @@ type mergeReader[T any] struct {
 	sub   *Scope
 	name  string
 	ups   []Reader[T]
-	pumps sync.WaitGroup
+	pumps crew
 	begun bool
 }
 
@@ -42,9 +40,9 @@ func (m *mergeReader[T]) Next(dst []Try[T]) int {
 		for _, up := range m.ups {
 			l := &lane[T]{}
 			l.wait = m.sub.NewWaiter(m.name, func() string { return "holds an item that its reader does not take" })
-			m.pumps.Add(1)
+			m.pumps.add()
 			m.sub.Go(m.name, func() {
-				defer m.pumps.Done()
+				defer m.pumps.done()
 				defer l.wait.Free()
 				m.pump(l, up)
 			})
@@ -65,7 +63,7 @@ func (m *mergeReader[T]) pump(l *lane[T], up Reader[T]) {
 
 func (m *mergeReader[T]) Close() {
 	m.sub.Cancel(ErrClosed)
-	m.pumps.Wait()
+	m.pumps.wait(m.sub.run)
 	for _, up := range m.ups {
 		up.Close()
 	}

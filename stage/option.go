@@ -44,20 +44,24 @@ func RecoverPanics() Option { return func(c *Config) { c.RecoverPanics = true } 
 // Configure applies options for the function fn, which is named in the panic
 // if one of them is nil.
 func Configure(fn string, opts ...Option) Config {
+	CheckN(fn, 0, opts...)
 	var c Config
-	for i, o := range opts {
-		if o == nil {
-			argPanic(fn, "option %d is nil", i)
-		}
+	for _, o := range opts {
 		o(&c)
 	}
 	return c
 }
 
-// CheckN panics, naming the function fn, unless n can be a parallelism.
-func CheckN(fn string, n int) {
+// CheckN panics, naming the function fn, unless n can be a parallelism and no
+// option is nil.
+func CheckN(fn string, n int, opts ...Option) {
 	if n < 0 || n > maxN {
 		argPanic(fn, "n is %d, want 0 (Inline) to %d", n, maxN)
+	}
+	for i, o := range opts {
+		if o == nil {
+			argPanic(fn, "option %d is nil", i)
+		}
 	}
 }
 

@@ -27,15 +27,10 @@ func hasRefs(t reflect.Type) bool {
 }
 
 // forget clears items that have been handed on, so that they keep nothing
-// alive. Values without references need that only where there is an error.
+// alive. Values without references need none of that; an error among them stays
+// until its slot is used again.
 func forget[T any](items []Try[T], refs bool) {
 	if refs {
 		clear(items)
-		return
-	}
-	for i := range items {
-		if items[i].Error != nil {
-			items[i].Error = nil
-		}
 	}
 }

@@ -79,7 +79,7 @@ func (r *sinksReader) run(s *Scope) error {
 	if len(r.loops) == 0 {
 		return s.cause()
 	}
-	var wg sync.WaitGroup
+	var ends crew
 	var once sync.Once
 	var first error
 	var left atomic.Int64
@@ -87,9 +87,9 @@ func (r *sinksReader) run(s *Scope) error {
 	all := s.NewWaiter("run", func() string { return "" })
 	defer all.Free()
 	for i, loop := range r.loops {
-		wg.Add(1)
+		ends.add()
 		s.Go("run", func() {
-			defer wg.Done()
+			defer ends.done()
 			defer func() {
 				if left.Add(-1) == 0 {
 					all.Wake()
@@ -97,7 +97,7 @@ func (r *sinksReader) run(s *Scope) error {
 			}()
 			if err := loop(); err != nil {
 				once.Do(func() { first = err })
-				s.cancel(err)
+				s.Cancel(err)
 				return
 			}
 			r.closers[i]() // lets what it shared with others go on
@@ -109,7 +109,7 @@ func (r *sinksReader) run(s *Scope) error {
 	} else {
 		all.Park()
 	}
-	wg.Wait()
+	ends.wait(s.run)
 	if first != nil {
 		return first
 	}

@@ -19,9 +19,10 @@ const PanicGrace = 500 * time.Millisecond
 type run struct {
 	root  *Scope
 	stats *Stats
+	user  context.Context // the terminal's, or nil if it cannot be cancelled
 
 	live  atomic.Int64 // goroutines not parked in a Waiter; see wait.go
-	goes  sync.WaitGroup
+	goes  crew
 	alive atomic.Int64 // goroutines started and not ended
 	opens atomic.Int64 // operators named so far
 
@@ -29,12 +30,22 @@ type run struct {
 	waiters *Waiter
 	panic   *Panic // the first one
 	failure error  // the first one
+	reports []func() StageStats
+
+	grace     *time.Timer   // set at the first panic
+	abandoned chan struct{} // closed PanicGrace later
 }
 
 func newRun(ctx context.Context) *run {
-	r := &run{stats: statsOf(ctx)}
+	r := &run{stats: statsOf(ctx), abandoned: make(chan struct{})}
+	if r.stats != nil {
+		ctx = context.WithValue(ctx, statsKey{}, (*Stats)(nil)) // not for runs within this one
+	}
+	if ctx.Done() != nil {
+		r.user = ctx
+	}
 	r.live.Store(1)
-	r.root = newScope(ctx, r, &family{})
+	r.root = newScope(ctx, r, nil, &family{})
 	r.root.family.base = r.root
 	return r
 }
@@ -42,16 +53,36 @@ func newRun(ctx context.Context) *run {
 // Scope is the part of a run that one stage works in: its context, its
 // goroutines, its books. Cancelling a scope ends the scopes below it.
 type Scope struct {
-	run    *run
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	done   <-chan struct{}
-	family *family
+	run     *run
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	done    <-chan struct{}
+	stopped atomic.Bool // by Cancel, here or above
+	watched bool        // the user's context can be cancelled
+	family  *family
+
+	// Under run.mu: the scopes below that have not been cancelled.
+	parent, first, prev, next *Scope
 }
 
-func newScope(ctx context.Context, r *run, f *family) *Scope {
+func newScope(ctx context.Context, r *run, parent *Scope, f *family) *Scope {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return &Scope{run: r, ctx: ctx, cancel: cancel, done: ctx.Done(), family: f}
+	s := &Scope{run: r, ctx: ctx, cancel: cancel, done: ctx.Done(), family: f, watched: r.user != nil}
+	if parent == nil {
+		return s
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if parent.stopped.Load() {
+		s.stopped.Store(true)
+		return s
+	}
+	s.parent, s.next = parent, parent.first
+	if s.next != nil {
+		s.next.prev = s
+	}
+	parent.first = s
+	return s
 }
 
 // Context is the context that functions called by this stage must be given. It
@@ -59,26 +90,58 @@ func newScope(ctx context.Context, r *run, f *family) *Scope {
 // more; context.Cause tells which.
 func (s *Scope) Context() context.Context { return s.ctx }
 
-// Stopped reports whether the scope's context is done.
-//
-// It is exact, and cheaper than a look at the Done channel: a context made by
-// package context has its Err before the cancel function returns.
-func (s *Scope) Stopped() bool { return s.ctx.Err() != nil }
+// Stopped reports whether the scope's context is done. It is exact: once a
+// cancel function has returned, or Cancel has, it reports true. It is what to
+// ask before each call of a function: a flag tells of the run's own
+// cancellations, so the Context need not be asked, which costs several times as
+// much, and the context of the user is asked only if it can be cancelled.
+func (s *Scope) Stopped() bool {
+	return s.stopped.Load() || s.watched && s.userDone()
+}
+
+//go:noinline
+func (s *Scope) userDone() bool { return s.run.user.Err() != nil }
 
 // Child returns a scope below s that can be cancelled on its own. A stage
 // whose goroutines pull opens its input with a child, to cancel it in Close.
-func (s *Scope) Child() *Scope { return newScope(s.ctx, s.run, s.family) }
+// Every child must be cancelled in the end.
+func (s *Scope) Child() *Scope { return newScope(s.ctx, s.run, s, s.family) }
 
 // nested returns a child for streams that come up during the run: what they
 // share among themselves they do not share with the run around them.
 func (s *Scope) nested() *Scope {
-	n := newScope(s.ctx, s.run, &family{})
+	n := newScope(s.ctx, s.run, s, &family{})
 	n.family.base = n
 	return n
 }
 
 // Cancel ends the context of s with the cause given. Never blocks.
-func (s *Scope) Cancel(cause error) { s.cancel(cause) }
+func (s *Scope) Cancel(cause error) {
+	r := s.run
+	r.mu.Lock()
+	if p := s.parent; p != nil {
+		if p.first == s {
+			p.first = s.next
+		} else if s.prev != nil {
+			s.prev.next = s.next
+		}
+		if s.next != nil {
+			s.next.prev = s.prev
+		}
+		s.parent, s.prev, s.next = nil, nil, nil
+	}
+	s.mark()
+	r.mu.Unlock()
+	s.cancel(cause)
+}
+
+// mark sets stopped, here and below. Under run.mu.
+func (s *Scope) mark() {
+	s.stopped.Store(true)
+	for c := s.first; c != nil; c = c.next {
+		c.mark()
+	}
+}
 
 // Fail ends the whole run; its terminal returns err unless it met an error
 // of the stream first. Never blocks.
@@ -89,7 +152,7 @@ func (s *Scope) Fail(err error) {
 		r.failure = err
 	}
 	r.mu.Unlock()
-	r.root.cancel(err)
+	r.root.Cancel(err)
 }
 
 // Label names a stage: the name given, or the operator with its number in
@@ -119,7 +182,7 @@ func (s *Scope) Go(name string, f func()) {
 func (s *Scope) spawn(lctx context.Context, name string, f func(), live bool) {
 	r := s.run
 	r.alive.Add(1)
-	r.goes.Add(1)
+	r.goes.add()
 	go func() {
 		returned := false
 		defer func() {
@@ -134,7 +197,7 @@ func (s *Scope) spawn(lctx context.Context, name string, f func(), live bool) {
 				r.stall()
 			}
 			r.alive.Add(-1)
-			r.goes.Done()
+			r.goes.done()
 		}()
 		pprof.SetGoroutineLabels(lctx)
 		f()
@@ -147,9 +210,10 @@ func (r *run) fail(p *Panic) {
 	r.mu.Lock()
 	if r.panic == nil {
 		r.panic = p
+		r.grace = time.AfterFunc(PanicGrace, func() { close(r.abandoned) })
 	}
 	r.mu.Unlock()
-	r.root.cancel(p)
+	r.root.Cancel(p)
 }
 
 // stageError puts a stage's name before an error.

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,14 +27,17 @@ type StageStats struct {
 
 // Stats collects the [StageStats] of the runs of a context; see [WithStats].
 type Stats struct {
-	mu     sync.Mutex
-	stages []func() StageStats
+	mu    sync.Mutex
+	runs  []*run
+	ended []StageStats // of runs that have ended, those of one name added up
 }
 
 type statsKey struct{}
 
-// WithStats returns a context whose runs report to the Stats returned. Stages
-// that work in the goroutine of whoever pulls, and sources, are not listed.
+// WithStats returns a context whose runs report to the Stats returned. Listed
+// are the stages that have goroutines of their own, and ForEach. Not listed are
+// stages of the inner streams of a FlatMap, and runs that a function starts
+// with the context it was given; give those a Stats of their own.
 func WithStats(ctx context.Context) (context.Context, *Stats) {
 	s := &Stats{}
 	return context.WithValue(ctx, statsKey{}, s), s
@@ -44,30 +48,77 @@ func statsOf(ctx context.Context) *Stats {
 	return s
 }
 
-// Stages returns a snapshot per stage, in the order in which the runs opened
-// them: upstream first. It never blocks on a stage and may be called at any
+// Stages returns a snapshot: one entry for each stage of the runs that have
+// ended, those of one name added up, and then one for each stage of a run that
+// has not, upstream first. It never blocks on a stage and may be called at any
 // time, also by a function of the run.
 func (s *Stats) Stages() []StageStats {
 	s.mu.Lock()
-	stages := s.stages
+	out := slices.Clone(s.ended)
+	runs := slices.Clone(s.runs)
 	s.mu.Unlock()
-	out := make([]StageStats, len(stages))
-	for i, f := range stages {
-		out[i] = f()
+	for _, r := range runs {
+		r.mu.Lock()
+		reports := slices.Clone(r.reports)
+		r.mu.Unlock()
+		for _, f := range reports {
+			out = append(out, f())
+		}
 	}
 	return out
 }
 
-// Report lists a stage of the run in the Stats of its context, if it has any.
-// snapshot is called at any time by anyone, also after the run.
+// add adds the counts of a stage to those of its name. Under mu.
+func (s *Stats) add(t StageStats) {
+	for i := range s.ended {
+		if e := &s.ended[i]; e.Name == t.Name {
+			t.In += e.In
+			t.Out += e.Out
+			t.Errors += e.Errors
+			t.Busy += e.Busy
+			t.Starved += e.Starved
+			t.Blocked += e.Blocked
+			*e = t
+			return
+		}
+	}
+	s.ended = append(s.ended, t)
+}
+
+// Report lists a stage in the Stats of the run's context, if it has any.
+// snapshot may be called at any time by anyone, until the run has ended.
 func (s *Scope) Report(snapshot func() StageStats) {
-	st := s.run.stats
-	if st == nil {
+	r := s.run
+	if r.stats == nil || s.family.base != r.root {
 		return
 	}
-	st.mu.Lock()
-	st.stages = append(st.stages, snapshot)
-	st.mu.Unlock()
+	r.mu.Lock()
+	r.reports = append(r.reports, snapshot)
+	first := len(r.reports) == 1
+	r.mu.Unlock()
+	if first {
+		r.stats.mu.Lock()
+		r.stats.runs = append(r.stats.runs, r)
+		r.stats.mu.Unlock()
+	}
+}
+
+// report moves the run's entries to those of the runs that have ended.
+func (r *run) report() {
+	if r.stats == nil || len(r.reports) == 0 {
+		return
+	}
+	var last []StageStats
+	for _, f := range r.reports {
+		last = append(last, f())
+	}
+	s := r.stats
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range last {
+		s.add(t)
+	}
+	s.runs = slices.DeleteFunc(s.runs, func(o *run) bool { return o == r })
 }
 
 var epoch = time.Now()

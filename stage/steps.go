@@ -7,7 +7,7 @@ import "context"
 // Tap calls f for each value and passes it on; errors are passed on unseen.
 func Tap[T any, F Effect[T]](in Stream[T], f F) Stream[T] {
 	do := effect[T]("stage.Tap", f)
-	return Transform("tap", in, Inline, InOrder, func(ctx context.Context, a Try[T], out *Try[T]) bool {
+	return Transform("tap", in, Inline, InOrder, TryFunc(func(ctx context.Context, a Try[T], out *Try[T]) bool {
 		*out = a
 		if a.Error == nil {
 			if err := do(ctx, a.Value); err != nil {
@@ -15,14 +15,14 @@ func Tap[T any, F Effect[T]](in Stream[T], f F) Stream[T] {
 			}
 		}
 		return true
-	})
+	}))
 }
 
 // stateful is a transform whose function has a state of its own in each run.
-func stateful[A, B any](operator string, in Stream[A], f func() Func[A, B]) Stream[B] {
+func stateful[A, B any](operator string, in Stream[A], f func() func(context.Context, Try[A], *Try[B]) bool) Stream[B] {
 	return New(func(s *Scope) Reader[B] {
 		up := Open(s, in)
-		return newInline(s, s.Label("", operator), up, f(), false)
+		return newInline(s, s.Label("", operator), up, TryFunc(f()), false)
 	})
 }
 
@@ -30,7 +30,7 @@ func stateful[A, B any](operator string, in Stream[A], f func() Func[A, B]) Stre
 // count.
 func Drop[T any](in Stream[T], k int) Stream[T] {
 	CheckSize("stage.Drop", "k", k, 0)
-	return stateful("drop", in, func() Func[T, T] {
+	return stateful("drop", in, func() func(context.Context, Try[T], *Try[T]) bool {
 		left := k
 		return func(_ context.Context, a Try[T], out *Try[T]) bool {
 			*out = a
@@ -47,7 +47,7 @@ func Drop[T any](in Stream[T], k int) Stream[T] {
 // false, and the errors before it.
 func DropWhile[T any, P Predicate[T]](in Stream[T], pred P) Stream[T] {
 	test := predicate[T]("stage.DropWhile", pred)
-	return stateful("dropwhile", in, func() Func[T, T] {
+	return stateful("dropwhile", in, func() func(context.Context, Try[T], *Try[T]) bool {
 		dropping := true
 		return func(ctx context.Context, a Try[T], out *Try[T]) bool {
 			*out = a
@@ -70,7 +70,7 @@ func DropWhile[T any, P Predicate[T]](in Stream[T], pred P) Stream[T] {
 // an error of f. A run starts from init itself, not from a copy.
 func Scan[T, S any, F Fold[S, T]](in Stream[T], init S, f F) Stream[S] {
 	step := fold[S, T]("stage.Scan", f)
-	return stateful("scan", in, func() Func[T, S] {
+	return stateful("scan", in, func() func(context.Context, Try[T], *Try[S]) bool {
 		state := init
 		return func(ctx context.Context, a Try[T], out *Try[S]) bool {
 			if a.Error != nil {
@@ -288,6 +288,7 @@ func (r *zipReader[A, B]) Next(dst []Try[Pair[A, B]]) (k int) {
 }
 
 func (r *zipReader[A, B]) Close() {
+	r.ended = true
 	r.sub.Cancel(ErrClosed)
 	r.a.up.Close()
 	r.b.up.Close()

@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -44,39 +45,35 @@ func drive[T any](ctx context.Context, operator string, in Stream[T], c Config, 
 // settle ends the run: it cancels what still runs, closes the readers, and
 // waits for the run's goroutines; after a panic for no longer than PanicGrace.
 func (r *run) settle(closeAll func()) {
-	r.root.cancel(ErrEnded)
+	r.root.Cancel(ErrEnded)
+	closeAll()
+	gone := r.goes.wait(r)
 	r.mu.Lock()
-	p := r.panic
+	if r.grace != nil {
+		r.grace.Stop()
+	}
+	if !gone {
+		r.panic.Running = int(r.alive.Load())
+	}
 	r.mu.Unlock()
-	if p == nil {
-		closeAll()
-		r.goes.Wait()
-		return
-	}
-	settled := make(chan struct{})
-	go func() {
-		defer close(settled)
-		closeAll()
-		r.goes.Wait()
-	}()
-	grace := time.NewTimer(PanicGrace)
-	defer grace.Stop()
-	select {
-	case <-settled:
-	case <-grace.C:
-		p.Running = int(r.alive.Load())
-	}
+	r.report()
 }
 
 // cause is what the terminal returns when a reader has ended: nil, or why the
 // run was cancelled.
-func (s *Scope) cause() error { return context.Cause(s.ctx) }
+func (s *Scope) cause() error {
+	if s.Stopped() {
+		<-s.done // Stopped is told first; the context follows at once
+	}
+	return context.Cause(s.ctx)
+}
 
-// verdict is what the terminal returns for err, the first error it met: if the
-// run was cancelled and err only says so, the cause.
-func (s *Scope) verdict(err error) error {
-	if s.Stopped() && isCancel(err) {
-		return s.cause()
+// verdict is what the terminal returns for err, the first error it met, or nil
+// at the end of the stream: if the run was cancelled and err only says so, what
+// late finds among the items that are left.
+func (s *Scope) verdict(err error, late func() error) error {
+	if (err == nil || isCancel(err)) && s.Stopped() {
+		return late()
 	}
 	return err
 }
@@ -132,15 +129,15 @@ func pull[T any](s *Scope, rd Reader[T], visit func([]Try[T]) (more bool, err er
 		}
 		k := rd.Next(buf[:p.grain])
 		if k == 0 {
-			return s.cause()
+			return s.verdict(nil, func() error { return lateError(s, rd, buf, 0) })
 		}
 		p.start()
 		more, err := visit(buf[:k])
-		if err == errAborted {
-			return lateError(s, rd, buf, k)
+		if err != nil {
+			return s.verdict(err, func() error { return lateError(s, rd, buf, k) })
 		}
-		if err != nil || !more {
-			return err
+		if !more {
+			return nil
 		}
 		forget(buf[:k], keep)
 		p.took(k)
@@ -148,7 +145,7 @@ func pull[T any](s *Scope, rd Reader[T], visit func([]Try[T]) (more bool, err er
 }
 
 // errAborted tells pull that the run was cancelled among the items of a chunk.
-var errAborted = errors.New("stage: aborted")
+var errAborted = fmt.Errorf("stage: aborted: %w", context.Canceled)
 
 // lateError looks through what a cancelled run has left, first the k items in
 // buf, for an error that is not a cancellation; without one it returns the
@@ -171,19 +168,16 @@ func lateError[T any](s *Scope, rd Reader[T], buf []Try[T], k int) error {
 const maxLate = 1024
 
 // values calls f for the values of a chunk until the run is cancelled, f or
-// the chunk has an error, or f has enough.
+// the chunk has an error, or f has enough. It does not judge the error.
 func values[T any](s *Scope, chunk []Try[T], f func(T) (more bool, err error)) (more bool, err error) {
 	for i := range chunk {
 		if err := chunk[i].Error; err != nil {
-			return false, s.verdict(err)
+			return false, err
 		}
 		if s.Stopped() {
 			return false, errAborted
 		}
 		if more, err := f(chunk[i].Value); err != nil || !more {
-			if err != nil {
-				err = s.verdict(err)
-			}
 			return false, err
 		}
 	}

@@ -5,10 +5,36 @@ import (
 	"runtime"
 )
 
-// Func makes at most one item of an item: it sets *out, whatever that held, to
+// Func is what a stage does with one item: [MapFunc], [FilterFunc],
+// [FilterMapFunc], [CatchFunc], or a [TryFunc] of one's own.
+type Func[A, B any] struct {
+	try   func(ctx context.Context, item Try[A], out *Try[B]) (keep bool)
+	value func(ctx context.Context, v A) (B, error) // instead, for values: one call less
+}
+
+// TryFunc is a Func that sees errors too: f sets *out, whatever that held, to
 // its result, a value or an error; false means that the item is filtered out.
-// It is given errors too.
-type Func[A, B any] func(ctx context.Context, item Try[A], out *Try[B]) (keep bool)
+func TryFunc[A, B any](f func(ctx context.Context, item Try[A], out *Try[B]) (keep bool)) Func[A, B] {
+	return Func[A, B]{try: f}
+}
+
+// call does f to an item.
+func (f *Func[A, B]) call(ctx context.Context, a *Try[A], out *Try[B]) (keep bool) {
+	if f.value == nil {
+		return f.try(ctx, *a, out)
+	}
+	if a.Error != nil {
+		*out = Try[B]{Error: a.Error}
+		return true
+	}
+	b, err := f.value(ctx, a.Value)
+	if err != nil {
+		*out = Try[B]{Error: err}
+		return true
+	}
+	*out = Try[B]{Value: b}
+	return true
+}
 
 // Transform is the engine of every stage that makes at most one item of each:
 // [Map], [Filter], [Catch] and those of package ordered are a line each around
@@ -19,7 +45,8 @@ type Func[A, B any] func(ctx context.Context, item Try[A], out *Try[B]) (keep bo
 func Transform[A, B any](operator string, in Stream[A], n int, order Order, f Func[A, B], opts ...Option) Stream[B] {
 	const fn = "stage.Transform"
 	CheckN(fn, n)
-	CheckFunc(fn, "f", f == nil)
+	CheckFunc(fn, "f", f.try == nil && f.value == nil)
+	checkOrder(fn, order)
 	c := Configure(fn, opts...)
 	if n == Inline {
 		return New(func(s *Scope) Reader[B] {
@@ -50,25 +77,13 @@ func openCells[A, B any](s *Scope, operator string, in Stream[A], n int, order O
 // caller's function in the panic about a nil f.
 func MapFunc[A, B any](fn string, f func(context.Context, A) (B, error)) Func[A, B] {
 	CheckFunc(fn, "f", f == nil)
-	return func(ctx context.Context, a Try[A], out *Try[B]) bool {
-		if a.Error != nil {
-			*out = Try[B]{Error: a.Error}
-			return true
-		}
-		b, err := f(ctx, a.Value)
-		if err != nil {
-			*out = Try[B]{Error: err}
-			return true
-		}
-		*out = Try[B]{Value: b}
-		return true
-	}
+	return Func[A, B]{value: f}
 }
 
 // FilterFunc is what [Filter] does with an item; see [MapFunc].
 func FilterFunc[A any](fn string, f func(context.Context, A) (bool, error)) Func[A, A] {
 	CheckFunc(fn, "f", f == nil)
-	return func(ctx context.Context, a Try[A], out *Try[A]) bool {
+	return TryFunc(func(ctx context.Context, a Try[A], out *Try[A]) bool {
 		if a.Error != nil {
 			*out = Try[A]{Error: a.Error}
 			return true
@@ -82,13 +97,13 @@ func FilterFunc[A any](fn string, f func(context.Context, A) (bool, error)) Func
 			*out = a
 		}
 		return keep
-	}
+	})
 }
 
 // FilterMapFunc is what [FilterMap] does with an item; see [MapFunc].
 func FilterMapFunc[A, B any](fn string, f func(context.Context, A) (B, bool, error)) Func[A, B] {
 	CheckFunc(fn, "f", f == nil)
-	return func(ctx context.Context, a Try[A], out *Try[B]) bool {
+	return TryFunc(func(ctx context.Context, a Try[A], out *Try[B]) bool {
 		if a.Error != nil {
 			*out = Try[B]{Error: a.Error}
 			return true
@@ -102,18 +117,18 @@ func FilterMapFunc[A, B any](fn string, f func(context.Context, A) (B, bool, err
 			*out = Try[B]{Value: b}
 		}
 		return keep
-	}
+	})
 }
 
 // CatchFunc is what [Catch] does with an item; see [MapFunc].
 func CatchFunc[A any](fn string, f func(context.Context, error) error) Func[A, A] {
 	CheckFunc(fn, "f", f == nil)
-	return func(ctx context.Context, a Try[A], out *Try[A]) bool {
+	return TryFunc(func(ctx context.Context, a Try[A], out *Try[A]) bool {
 		if a.Error == nil {
 			*out = a
 			return true
 		}
 		*out = Try[A]{Error: f(ctx, a.Error)}
 		return out.Error != nil
-	}
+	})
 }

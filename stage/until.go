@@ -1,10 +1,13 @@
 package stage
 
+import "context"
+
 // Until passes in on until stop is closed or receives; then in is cancelled
 // and, for downstream, has ended: what has been taken from it is finished, and
 // partial batches are flushed. Put it right behind the source; what stands
-// between the source and Until is cancelled with it. To abort instead of to
-// finish, cancel the context of the run.
+// between the source and Until is cancelled with it, and its errors that only
+// say so are dropped. To abort instead of to finish, cancel the context of the
+// run.
 //
 // A nil stop never fires.
 func Until[T any](in Stream[T], stop <-chan struct{}) Stream[T] {
@@ -23,7 +26,7 @@ type untilReader[T any] struct {
 }
 
 func (r *untilReader[T]) Next(dst []Try[T]) int {
-	if !r.begun {
+	if !r.begun && !r.sub.Stopped() {
 		r.begun = true
 		select {
 		case <-r.stop:
@@ -32,7 +35,30 @@ func (r *untilReader[T]) Next(dst []Try[T]) int {
 			r.watch()
 		}
 	}
-	return r.up.Next(dst)
+	for {
+		k := r.up.Next(dst)
+		if k == 0 || !r.sub.Stopped() {
+			return k
+		}
+		if k = r.kept(dst[:k]); k > 0 {
+			return k
+		}
+	}
+}
+
+// kept removes the errors that only say that stop has fired.
+func (r *untilReader[T]) kept(items []Try[T]) (k int) {
+	<-r.sub.done // Stopped may be ahead of it
+	fired := context.Cause(r.sub.ctx) == ErrUntil
+	for i := range items {
+		if err := items[i].Error; fired && err != nil && r.sub.saysStopped(err) {
+			continue
+		}
+		items[k] = items[i]
+		k++
+	}
+	clear(items[k:])
+	return k
 }
 
 // watch waits for stop in a goroutine that the stall detection does not count:

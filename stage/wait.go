@@ -34,7 +34,7 @@ const spins = 16
 // is used by one goroutine at a time; Wake may be called by anyone.
 type Waiter struct {
 	run   *run
-	done  <-chan struct{}
+	scope *Scope
 	name  string
 	why   func() string
 	state atomic.Uint32
@@ -48,7 +48,7 @@ type Waiter struct {
 // stands behind the name of the stage ("split#2: branch no is full"). It may
 // take locks that are not held by parked goroutines.
 func (s *Scope) NewWaiter(name string, why func() string) *Waiter {
-	w := &Waiter{run: s.run, done: s.done, name: name, why: why, ch: make(chan struct{}, 1)}
+	w := &Waiter{run: s.run, scope: s, name: name, why: why, ch: make(chan struct{}, 1)}
 	s.run.mu.Lock()
 	w.next = s.run.waiters
 	if w.next != nil {
@@ -87,7 +87,7 @@ func (w *Waiter) Disarm() {
 }
 
 // Park blocks until Wake, counted from Arm, or until the scope's context is
-// done; it reports whether it was Wake.
+// done; it reports whether there was a Wake.
 func (w *Waiter) Park() bool {
 	if w.state.CompareAndSwap(waiterArmed, waiterParked) {
 		if w.run.live.Add(-1) == 0 {
@@ -98,14 +98,15 @@ func (w *Waiter) Park() bool {
 	case <-w.ch:
 		w.state.Store(waiterIdle)
 		return true
-	case <-w.done:
+	case <-w.scope.done:
 	}
+	w.run.live.Add(1) // first, so that who is not seen as parked is counted
 	if w.state.CompareAndSwap(waiterParked, waiterIdle) {
-		w.run.live.Add(1)
 		return false
 	}
-	w.Disarm()
-	return false
+	w.run.live.Add(-1) // whoever woke it has counted it
+	w.Disarm()         // both at once: what the Wake was for is not to be lost
+	return true
 }
 
 // Wake releases the goroutine if it has armed the waiter. Never blocks.
@@ -138,27 +139,33 @@ func (e *stalledError) Error() string {
 
 func (e *stalledError) Is(target error) bool { return target == ErrStalled }
 
-// stall ends a run in which everybody is parked. Nobody can wake anybody by
-// now but the run's context, which makes the report a formality.
+// stall ends a run in which everybody is parked, unless somebody is on the way
+// because its scope has been cancelled: then the question is asked again when
+// that goroutine parks or ends.
 func (r *run) stall() {
-	if r.root.ctx.Err() != nil {
-		return
-	}
 	var parked []*Waiter
 	r.mu.Lock()
 	for w := r.waiters; w != nil; w = w.next {
-		if w.state.Load() == waiterParked {
-			parked = append(parked, w)
+		if w.state.Load() != waiterParked {
+			continue
 		}
+		if w.scope.Stopped() {
+			r.mu.Unlock()
+			return
+		}
+		parked = append(parked, w)
 	}
 	r.mu.Unlock()
+	if r.live.Load() != 0 || r.root.Stopped() {
+		return
+	}
 	e := &stalledError{}
 	for _, w := range parked {
 		if why := w.why(); why != "" {
 			e.waits = append(e.waits, fmt.Sprintf("%s: %s", w.name, why))
 		}
 	}
-	r.root.cancel(e)
+	r.root.Cancel(e)
 }
 
 // yield lets other goroutines run; it reports false when it is time to park.

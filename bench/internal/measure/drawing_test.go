@@ -1,0 +1,47 @@
+package measure
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestDrawingIsWellFormedAndShowsTheRowsAskedFor(t *testing.T) {
+	var log []string
+	g := groupOf(correct("a < b & c", &log), correct(us+" x", &log))
+	g.Title, g.Drawn = "Title", []string{"r"}
+	g.Rows = append(g.Rows, Row{Name: "not drawn"})
+	picture := Draw([]*Result{fixed(g, map[string][]float64{"a < b & c": {100, 110}, us + " x": {10, 12}})})
+
+	d := xml.NewDecoder(strings.NewReader(picture))
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, picture)
+		}
+	}
+	for _, want := range []string{"Title: r", "a &lt; b &amp; c", us + " x", ">105<"} {
+		if !strings.Contains(picture, want) {
+			t.Errorf("the picture lacks %q", want)
+		}
+	}
+	if strings.Contains(picture, "not drawn") {
+		t.Error("the picture shows a row that was not asked for")
+	}
+}
+
+func TestALongerBarIsASlowerContender(t *testing.T) {
+	for name, length := range map[string]func(float64) float64{"linear": linear(1000), "logarithmic": logarithmic(1000)} {
+		if a, b := length(10), length(100); a >= b || b >= length(1000) || length(1000) != room {
+			t.Errorf("%s: 10 ns has %v pixels, 100 ns %v, 1000 ns %v", name, a, b, length(1000))
+		}
+	}
+	if l := logarithmic(1000)(0.5); l != 0 {
+		t.Errorf("below 1 ns: got %v pixels, want none", l)
+	}
+}

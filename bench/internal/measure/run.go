@@ -1,0 +1,119 @@
+package measure
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+)
+
+// Plan says how thoroughly to measure.
+type Plan struct {
+	Repeats int           // how often each contender of each row has its turn
+	AtLeast time.Duration // a turn repeats the job until this much time has passed
+	Log     io.Writer     // told about each repeat; nil for silence
+}
+
+// Sample is one turn of one contender: costs per item.
+type Sample struct {
+	Nanos, Allocs, Bytes float64
+}
+
+// Result holds the samples of a group.
+type Result struct {
+	Group   Group
+	Repeats int
+	samples map[cell][]Sample
+}
+
+type cell struct{ row, contender string }
+
+// Run measures g. Each repeat gives every contender of every row one turn, in
+// the order in which they are listed; a first round only warms up. It ends at
+// the first wrong output. Run blocks until all is measured.
+func Run(g Group, p Plan) (*Result, error) {
+	r := &Result{Group: g, Repeats: p.Repeats, samples: map[cell][]Sample{}}
+	if err := g.Verify(); err != nil {
+		return nil, err
+	}
+	for i := range p.Repeats {
+		start := time.Now()
+		for _, row := range g.Rows {
+			for _, c := range row.Contenders {
+				s, err := turn(row, c, p.AtLeast)
+				if err != nil {
+					return nil, fmt.Errorf("measure: %s/%s: %w", g.Key, row.Name, err)
+				}
+				at := cell{row.Name, c.Name()}
+				r.samples[at] = append(r.samples[at], s)
+			}
+		}
+		if p.Log != nil {
+			fmt.Fprintf(p.Log, "%s: repeat %d of %d, %.1f s\n", g.Key, i+1, p.Repeats, time.Since(start).Seconds())
+		}
+	}
+	return r, nil
+}
+
+// turn runs c until at least the given time has passed. Garbage and goroutines
+// of the one before are cleared away first, outside the timing.
+func turn(row Row, c Contender, atLeast time.Duration) (Sample, error) {
+	idle := runtime.NumGoroutine()
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	runs, elapsed, start := 0, time.Duration(0), time.Now()
+	for runs == 0 || elapsed < atLeast {
+		if _, err := row.Once(c); err != nil {
+			return Sample{}, err
+		}
+		runs++
+		elapsed = time.Since(start)
+	}
+	runtime.ReadMemStats(&after)
+	if err := settle(idle); err != nil {
+		return Sample{}, fmt.Errorf("%s: %w", c.Name(), err)
+	}
+	per := 1 / float64(runs*row.Items)
+	return Sample{
+		Nanos:  float64(elapsed.Nanoseconds()) * per,
+		Allocs: float64(after.Mallocs-before.Mallocs) * per,
+		Bytes:  float64(after.TotalAlloc-before.TotalAlloc) * per,
+	}, nil
+}
+
+// settle waits until no more goroutines run than before.
+func settle(idle int) error {
+	const patience, step = 2 * time.Second, time.Millisecond
+	for waited := time.Duration(0); runtime.NumGoroutine() > idle; waited += step {
+		if waited > patience {
+			return fmt.Errorf("%w: %d", ErrLeftovers, runtime.NumGoroutine()-idle)
+		}
+		time.Sleep(step)
+	}
+	return nil
+}
+
+// Nanos returns a contender's nanoseconds per item, one value per repeat; nil
+// if it was not measured.
+func (r *Result) Nanos(row, contender string) []float64 {
+	return r.each(row, contender, func(s Sample) float64 { return s.Nanos })
+}
+
+// Allocs returns a contender's allocations per item, one value per repeat.
+func (r *Result) Allocs(row, contender string) []float64 {
+	return r.each(row, contender, func(s Sample) float64 { return s.Allocs })
+}
+
+// Bytes returns a contender's allocated bytes per item, one value per repeat.
+func (r *Result) Bytes(row, contender string) []float64 {
+	return r.each(row, contender, func(s Sample) float64 { return s.Bytes })
+}
+
+func (r *Result) each(row, contender string, of func(Sample) float64) []float64 {
+	var vs []float64
+	for _, s := range r.samples[cell{row, contender}] {
+		vs = append(vs, of(s))
+	}
+	return vs
+}
