@@ -11,7 +11,7 @@ import (
 // circumstances are what a reader needs to judge the figures.
 type circumstances struct {
 	machine measure.Machine
-	load    string // load averages
+	others  string // the share of the CPU that other processes had
 	drift   string // calibrated work, measured again at the end
 }
 
@@ -30,10 +30,14 @@ func heading(w io.Writer, s settings, c circumstances, results []*measure.Result
 		{"Go", m.Go},
 		{"commit", m.Commit},
 		{"date", m.Date},
-		{"load average", c.load},
+		{"CPU used by other processes", c.others},
 	}}
 	if c.drift != "" {
 		about.Rows = append(about.Rows, []string{"work, ns: calibrated → at the end", c.drift})
 	}
-	fmt.Fprintf(w, "%s\n![Time per item of each contender](%s)\n\n## Targets\n\n%s\n", about.Markdown(), filepath.Base(s.drawing()), measure.Targets(results).Markdown())
+	fmt.Fprintf(w, "%s\n", about.Markdown())
+	if s.out != "" {
+		fmt.Fprintf(w, "![Time per item of each contender](%s)\n\n", filepath.Base(s.drawing()))
+	}
+	fmt.Fprintf(w, "## Targets\n\n%s\n", measure.Targets(results).Markdown())
 }

@@ -100,7 +100,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	machine, load := measure.Here(), measure.Load()
+	machine, others := measure.Here(), measure.WatchOthers()
 	c := newCalibrator()
 	var results []*measure.Result
 	for _, g := range groups(config{items: s.items, spin: c.spin}) {
@@ -121,7 +121,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	var report strings.Builder
 	heading(&report, s, circumstances{
 		machine: machine,
-		load:    fmt.Sprintf("%s at the start, %s at the end", load, measure.Load()),
+		others:  others.Share(),
 		drift:   c.drift(),
 	}, results)
 	for _, r := range results {

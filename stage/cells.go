@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,10 @@ import (
 //   - held is the number of items taken from upstream and not yet taken by
 //     downstream, plus those just being asked for; held ≤ limit when a pull
 //     begins, so the window is exact.
+//   - The pull right is free, upstream has not ended, and there is room: then
+//     some worker is the guard, or about to look. There is no room: then short
+//     is set, before room is looked at once more, and the consumer, which makes
+//     room before it looks at short, rouses a worker.
 //   - An item is claimed before it is run, by an atomic step on its cell's
 //     word, so it is run once, by any worker.
 //   - While an item is unclaimed, or could be pulled, and a worker is idle,
@@ -46,10 +51,10 @@ import (
 // As long as only its owner works on a cell, each claim says that the item
 // before it is done: the cursor is the progress, and costs one atomic add an
 // item. The first helper freezes that in base, and from then on every worker
-// sets the item's bit in the bitmap. Whoever completes a cell InOrder sets all
-// bits; that is its last step on the cell, so the consumer gives no cell back
-// before it sees them, and while it does not need part of a cell it looks at
-// nothing else: looking at the word would slow its worker down.
+// sets the item's bit in the bitmap. Whoever completes a cell InOrder sets full
+// as its last step on the cell, so the consumer gives no cell back before that;
+// and while it does not need part of a cell, full is all that it looks at:
+// looking at the word would slow the cell's worker down.
 const (
 	maxGrain = 64 // items in a cell; also the bits of a bitmap
 
@@ -67,7 +72,8 @@ const (
 type cell[A, B any] struct {
 	word atomic.Uint64 // claims and progress; see above
 	_    pad
-	bits atomic.Uint64 // items done, from base on, once shared; all when complete
+	bits atomic.Uint64 // items done, from base on, once shared
+	full atomic.Bool   // InOrder: complete, and no worker's any more
 	_    pad
 
 	// Written before the cell is published, by the worker that pulls.
@@ -76,9 +82,17 @@ type cell[A, B any] struct {
 	items int
 	gen   uint32
 
-	next  *cell[A, B] // under mu: in the published or completed list, or the free list
-	place int         // under mu: index in open, or -1
-	taken uint64      // the consumer's: items that it has taken
+	next  atomic.Pointer[cell[A, B]] // the one after it in the consumer's queue
+	link  *cell[A, B]                // in a list of free cells
+	place int                        // under mu: index in open, or -1
+	taken uint64                     // the consumer's: items taken, AnyOrder
+}
+
+// emptyCell is what the consumer's queue begins with.
+func emptyCell[A, B any]() *cell[A, B] {
+	c := &cell[A, B]{place: -1}
+	c.full.Store(true)
+	return c
 }
 
 // doneMask returns a bit for each item that is done.
@@ -97,10 +111,6 @@ func low(k int) uint64 {
 	}
 	return 1<<uint(k) - 1
 }
-
-// complete reports whether every item is done, InOrder, and no worker will
-// touch the cell any more but for a vain clearing of the wait bit.
-func (c *cell[A, B]) complete() bool { return c.bits.Load() == low(c.items) }
 
 func (c *cell[A, B]) unclaimed() bool { return int(c.word.Load()&wordByte) < c.items }
 
@@ -158,8 +168,15 @@ type cells[A, B any] struct {
 	workers crew
 	_       pad
 
-	lined atomic.Uint64 // cells ever put into the consumer's list
+	short atomic.Bool // some worker may lack room; set under mu
 	_     pad
+
+	// Written by the consumer.
+	took     atomic.Uint64              // items taken, ever; and those that workers saw filtered out
+	returned atomic.Pointer[cell[A, B]] // a list of free cells
+	outs     atomic.Uint64              // items handed on, if counted
+	errs     atomic.Uint64              // errors among them
+	_        pad
 
 	mu      sync.Mutex
 	pulling bool // some worker has the pull right
@@ -167,17 +184,18 @@ type cells[A, B any] struct {
 	guard   bool // some worker is the guard, or has been woken to be
 	hungry  bool // the consumer waits for a cell
 	grain   int
-	offer   int // at most this much room is offered to upstream's Next
-	held    int
-	asked   int // part of held: room offered to upstream's Next
-	working int // workers that have an item in hand
+	offer   int    // at most this much room is offered to upstream's Next
+	pulled  uint64 // items taken from upstream, ever, and those being asked for
+	asked   int    // those
+	seen    uint64 // took as last looked at
+	working int    // workers that have an item in hand
 	spawned int
 	idle    []*worker[A, B]
+	turn    *Waiter       // of the worker that is back from upstream while n calls run
 	open    []*cell[A, B] // cells of more than one item with items not done
 	free    *cell[A, B]
-	head    *cell[A, B] // InOrder: published, AnyOrder: completed; not yet with the consumer
-	tail    *cell[A, B]
-	moves   uint64 // counts what happened, for the guard
+	tail    *cell[A, B] // the consumer's queue: InOrder published, AnyOrder completed cells
+	moves   uint64      // counts what happened, for the guard
 	full    time.Duration
 	stat    StageStats
 	_       pad
@@ -185,11 +203,8 @@ type cells[A, B any] struct {
 	// The consumer's.
 	started bool
 	cur     *cell[A, B]
-	popped  uint64 // cells taken from the list
-	at      int    // items of cur that are taken
-	outs    int    // items handed on and not yet in the books
-	errs    int    // errors among them
-	credit  int    // items taken and not yet in the books
+	at      int // items of cur that are taken
+	credit  int // items taken and not yet in took
 }
 
 // worker is one of the n that call f. Its fields belong to its goroutine.
@@ -207,6 +222,24 @@ type worker[A, B any] struct {
 	made     int           // items run since began
 }
 
+func openCells[A, B any](s *Scope, operator string, in Stream[A], n int, order Order, f Func[A, B], c Config) *cells[A, B] {
+	sub := s.Child()
+	up := Open(sub, in)
+	name := s.Label(c.Name, operator)
+	e := &cells[A, B]{
+		f: f, scope: s, sub: sub, ctx: labelled(sub.ctx, name), up: up, name: name,
+		n: n, window: c.Window, order: order, recover: c.RecoverPanics,
+		procs: min(n, runtime.GOMAXPROCS(0)), grain: 1, offer: 1,
+		refsA: refs[A](), refsB: refs[B](), counted: s.run.stats != nil,
+	}
+	e.cur = emptyCell[A, B]()
+	e.tail = e.cur
+	e.cons = s.NewWaiter(name, func() string { return "its reader waits for a result" })
+	s.Report(e.snapshot)
+	return e
+}
+
+// limit is the window. Under mu, as all below.
 func (e *cells[A, B]) limit() int {
 	switch {
 	case e.window > 0:
@@ -218,25 +251,58 @@ func (e *cells[A, B]) limit() int {
 	}
 }
 
-func (e *cells[A, B]) room() int { return e.limit() - e.held }
-
-// maxCell is the most items that a cell may get, so that n cells fit into the
-// window.
+// maxCell is the most items that a cell may get: n cells must fit into the
+// window, and at least two, so that a worker need not wait for the consumer.
 func (e *cells[A, B]) maxCell() int {
 	if e.window > 0 {
 		return max(1, min(maxGrain, e.window/e.n))
 	}
-	return maxGrain
+	return min(maxGrain, maxGrain*e.n/2)
 }
 
-// get returns a cell with room for k items. Under mu.
+func (e *cells[A, B]) held() int { return int(e.pulled - e.seen) }
+
+// room is how many items may be pulled. It is exact where it is less than
+// want.
+func (e *cells[A, B]) room(want int) int {
+	room := e.limit() - e.held()
+	if room < want {
+		e.seen = e.took.Load()
+		room = e.limit() - e.held()
+	}
+	return room
+}
+
+// tend sees to it that the pull right, which is free, is taken up: now if
+// there is room, or else when the consumer has made some.
+func (e *cells[A, B]) tend() {
+	if e.pulling || e.ended || e.working >= e.n {
+		return
+	}
+	if e.room(1) <= 0 {
+		e.short.Store(true)
+		if e.room(1) <= 0 {
+			if e.full == 0 {
+				e.full = now()
+			}
+			return
+		}
+	}
+	e.rouse()
+}
+
+// get returns a cell with room for k items.
 func (e *cells[A, B]) get(k int) *cell[A, B] {
+	if e.free == nil {
+		e.free = e.returned.Swap(nil)
+	}
 	c := e.free
 	if c == nil {
 		c = &cell[A, B]{place: -1}
 	} else {
-		e.free = c.next
-		c.next = nil
+		e.free = c.link
+		c.link = nil
+		e.close(c) // if its worker has not yet come to do it
 	}
 	if len(c.in) < k {
 		size := 1 << bits.Len(uint(k-1))
@@ -246,14 +312,13 @@ func (e *cells[A, B]) get(k int) *cell[A, B] {
 	return c
 }
 
-// put gives a cell back whose items are done and taken. Under mu.
+// put gives a cell back that nobody needs.
 func (e *cells[A, B]) put(c *cell[A, B]) {
-	e.close(c)
-	c.next = e.free
+	c.link = e.free
 	e.free = c
 }
 
-// close takes a cell off the open ones. Under mu.
+// close takes a cell off the open ones.
 func (e *cells[A, B]) close(c *cell[A, B]) {
 	if c.place < 0 {
 		return
@@ -267,54 +332,20 @@ func (e *cells[A, B]) close(c *cell[A, B]) {
 	c.place = -1
 }
 
-// line puts a cell at the end of the consumer's list. Under mu.
+// line puts a cell at the end of the consumer's queue.
 func (e *cells[A, B]) line(c *cell[A, B]) {
-	c.next = nil
-	e.lined.Add(1)
-	if e.tail == nil {
-		e.head = c
-	} else {
-		e.tail.next = c
-	}
+	c.next.Store(nil)
+	e.tail.next.Store(c)
 	e.tail = c
-}
-
-// pop takes the first cell of the consumer's list, or nil. Under mu.
-func (e *cells[A, B]) pop() *cell[A, B] {
-	c := e.head
-	if c != nil {
-		e.popped++
-		e.head = c.next
-		c.next = nil
-		if e.head == nil {
-			e.tail = nil
-		}
-	}
-	return c
-}
-
-// release takes k items off the books. Under mu.
-func (e *cells[A, B]) release(k int) {
-	if k == 0 {
-		return
-	}
-	e.held -= k
-	e.moves++
-	if e.pulling || e.ended || e.room() <= 0 {
-		return
-	}
-	if e.full != 0 {
-		e.stat.Blocked += now() - e.full
-		e.full = 0
-	}
-	e.rouse()
 }
 
 func (e *cells[A, B]) snapshot() StageStats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.seen = e.took.Load()
 	s := e.stat
-	s.Name, s.N, s.InFlight, s.Window, s.Calls = e.name, e.n, e.held-e.asked, e.limit(), e.working
+	s.Name, s.N, s.InFlight, s.Window, s.Calls = e.name, e.n, e.held()-e.asked, e.limit(), e.working
+	s.Out, s.Errors = e.outs.Load(), e.errs.Load()
 	if e.full != 0 {
 		s.Blocked += now() - e.full
 	}
@@ -332,8 +363,12 @@ func (e *cells[A, B]) Close() {
 		return
 	}
 	e.mu.Lock()
-	e.free, e.head, e.tail, e.open, e.cur = nil, nil, nil, nil, nil
-	e.held, e.asked, e.working = 0, 0, 0
-	e.ended = true
+	e.returned.Store(nil)
+	e.free, e.open, e.idle = nil, nil, nil
+	e.cur = emptyCell[A, B]()
+	e.tail = e.cur
+	e.at, e.working, e.asked = 0, 0, 0
+	e.pulled = e.took.Load()
+	e.ended, e.full = true, 0
 	e.mu.Unlock()
 }

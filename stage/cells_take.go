@@ -13,12 +13,12 @@ func (e *cells[A, B]) Next(dst []Try[B]) int {
 	}
 	k, round := 0, 0
 	for {
-		got, passed, more := e.take(dst[k:], k > 0 || round < spins)
+		got, more := e.take(dst[k:], k > 0 || round < spins)
 		k += got
 		if k == len(dst) || (k > 0 && !more) {
 			break
 		}
-		if passed > 0 || more {
+		if more {
 			continue
 		}
 		if stopped || (!yield(&round) && e.await()) {
@@ -26,13 +26,10 @@ func (e *cells[A, B]) Next(dst []Try[B]) int {
 		}
 	}
 	if e.counted {
-		e.errs = countErrors(dst[:k])
+		e.outs.Add(uint64(k))
+		e.errs.Add(uint64(countErrors(dst[:k])))
 	}
-	if e.credit > 0 || e.errs > 0 {
-		e.mu.Lock()
-		e.settle()
-		e.mu.Unlock()
-	}
+	e.settle()
 	return k
 }
 
@@ -52,49 +49,39 @@ func (e *cells[A, B]) start() {
 	e.mu.Unlock()
 }
 
-// settle books what the consumer has taken. Under mu.
+// settle makes room for what has been taken.
 func (e *cells[A, B]) settle() {
-	e.stat.Out += uint64(e.outs)
-	e.stat.Errors += uint64(e.errs)
-	e.release(e.credit)
-	e.outs, e.errs, e.credit = 0, 0, 0
+	if e.credit == 0 {
+		return
+	}
+	e.took.Add(uint64(e.credit))
+	e.credit = 0
+	if e.short.Load() {
+		e.mu.Lock()
+		e.short.Store(false)
+		e.tend()
+		e.mu.Unlock()
+	}
 }
 
-// take moves results to dst, which is not empty. It returns how many, how many
-// items that took care of (some may have been filtered out), and whether there
-// may be more. With whole set, it takes nothing of cells in progress.
-func (e *cells[A, B]) take(dst []Try[B], whole bool) (got, passed int, more bool) {
+// take moves results to dst, which is not empty, and returns how many, and
+// whether there may be more. With whole set, it takes nothing of cells in
+// progress.
+func (e *cells[A, B]) take(dst []Try[B], whole bool) (got int, more bool) {
 	c := e.cur
-	if c == nil {
-		if whole && e.lined.Load() == e.popped {
-			return 0, 0, false
-		}
-		e.mu.Lock()
-		e.settle()
-		c = e.pop()
-		if c == nil && e.order == AnyOrder && !whole {
-			got, passed = e.takeOpen(dst)
-			e.settle()
-		}
-		e.mu.Unlock()
-		if c == nil {
-			return got, passed, false
-		}
-		e.cur, e.at = c, 0
+	complete := e.order == AnyOrder || c.full.Load()
+	if !complete && whole {
+		return 0, false
 	}
 	done := c.items
-	complete := e.order == AnyOrder || c.complete()
 	if !complete {
-		if whole {
-			return 0, 0, false
-		}
 		done = min(done, bits.TrailingZeros64(^c.doneMask()))
 	}
+	at := e.at
 	if c.taken == 0 && !e.drops.Load() {
 		got = copy(dst, c.out[e.at:done])
-		passed = got
-		forget(c.out[e.at:e.at+got], e.refsB)
 		e.at += got
+		e.credit += got
 	} else {
 		for ; e.at < done && got < len(dst); e.at++ {
 			if c.taken&(1<<uint(e.at)) != 0 {
@@ -104,27 +91,34 @@ func (e *cells[A, B]) take(dst []Try[B], whole bool) (got, passed int, more bool
 				dst[got] = *out
 				got++
 			}
-			c.out[e.at] = Try[B]{}
-			passed++
+			e.credit++
 		}
 	}
-	e.outs += got
-	e.credit += passed
+	forget(c.out[at:e.at], e.refsB)
 	if e.at < c.items || !complete {
-		return got, passed, false
+		return got, false
 	}
-	e.mu.Lock()
-	e.put(c)
-	e.settle()
-	c = e.pop()
-	e.mu.Unlock()
-	e.cur, e.at = c, 0
-	return got, passed, c != nil
+	next := c.next.Load()
+	if next == nil {
+		if e.order == AnyOrder && !whole && got == 0 {
+			e.mu.Lock()
+			got = e.takeOpen(dst)
+			e.mu.Unlock()
+		}
+		return got, false
+	}
+	e.cur, e.at = next, 0
+	for {
+		c.link = e.returned.Load()
+		if e.returned.CompareAndSwap(c.link, c) {
+			return got, true
+		}
+	}
 }
 
 // takeOpen moves results out of cells that are not complete yet. Under mu, for
 // a stage without order, when no complete cell is there.
-func (e *cells[A, B]) takeOpen(dst []Try[B]) (got, passed int) {
+func (e *cells[A, B]) takeOpen(dst []Try[B]) (got int) {
 	for _, c := range e.open {
 		there := c.doneMask() &^ c.taken & low(c.items)
 		for there != 0 && got < len(dst) {
@@ -136,40 +130,34 @@ func (e *cells[A, B]) takeOpen(dst []Try[B]) (got, passed int) {
 			}
 			c.out[i] = Try[B]{}
 			c.taken |= 1 << uint(i)
-			passed++
+			e.credit++
 		}
 	}
-	e.outs += got
-	e.credit += passed
-	return got, passed
+	return got
 }
 
 // await blocks until there is progress that the consumer could take; true
 // means that there will be none.
 func (e *cells[A, B]) await() (end bool) {
+	e.settle()
 	e.cons.Arm()
-	if c := e.cur; c != nil { // InOrder: c is the next one, and not complete
+	if c := e.cur; e.order == InOrder && (e.at < c.items || !c.full.Load()) {
 		c.word.Or(waitBit)
-		if c.complete() || min(c.items, bits.TrailingZeros64(^c.doneMask())) > e.at {
+		if c.full.Load() || min(c.items, bits.TrailingZeros64(^c.doneMask())) > e.at {
 			e.cons.Disarm()
 			return false
-		}
-		if e.credit > 0 {
-			e.mu.Lock()
-			e.settle()
-			e.mu.Unlock()
 		}
 		return !e.cons.Park()
 	}
 	e.mu.Lock()
-	e.settle()
-	there := e.head != nil
+	there := e.cur.next.Load() != nil
 	if e.order == AnyOrder {
 		for _, c := range e.open {
 			c.word.Or(waitBit)
 			there = there || c.doneMask()&^c.taken&low(c.items) != 0
 		}
-		end = e.ended && e.held == 0
+		e.seen = e.took.Load()
+		end = e.ended && e.held() == 0
 	} else {
 		end = e.ended && !there
 	}

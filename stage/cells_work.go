@@ -10,6 +10,10 @@ import (
 // for a worker that runs to make progress that can be seen.
 const guardRounds = 8
 
+// guardLooks is how often a guard that finds nothing to do looks again before
+// it parks.
+const guardLooks = 2
+
 // The guard is at most one worker without work that stays awake, yielding,
 // while there is something that another worker could do. It acts when
 //
@@ -22,10 +26,17 @@ const guardRounds = 8
 // that gets to run has found a processor that nobody else wants, so it costs
 // little while the workers keep all of them busy.
 
+// While n calls run, nobody else is needed: whoever returns from f looks.
+//
+// A worker in upstream's Next is in no call, and may be there for long. If then
+// all others are in f, one more worker than n is started to watch over the open
+// cells. Should n calls run when the first one comes back, it keeps the pull
+// right and its cell until one of them returns, which goes idle in its stead.
+
 // rouse wakes an idle worker, or starts one, to be the guard, unless there is
-// one. Under mu.
+// one or none is needed. Under mu.
 func (e *cells[A, B]) rouse() {
-	if e.guard {
+	if e.guard || e.working >= e.n {
 		return
 	}
 	if k := len(e.idle) - 1; k >= 0 {
@@ -33,7 +44,7 @@ func (e *cells[A, B]) rouse() {
 		e.idle = e.idle[:k]
 		w.guard, e.guard = true, true
 		w.wait.Wake()
-	} else if e.spawned < e.n {
+	} else if e.spawned < e.n || (e.spawned == e.n && e.pulling) {
 		e.guard = true
 		e.spawn(&worker[A, B]{guard: true})
 	}
@@ -54,7 +65,7 @@ func (e *cells[A, B]) spawn(w *worker[A, B]) {
 func (e *cells[A, B]) why() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.pulling && !e.ended && e.room() <= 0 {
+	if !e.pulling && !e.ended && e.room(1) <= 0 {
 		return "window is full, its reader waits elsewhere"
 	}
 	return ""
@@ -115,7 +126,7 @@ func (e *cells[A, B]) crash(w *worker[A, B], v any) {
 func (e *cells[A, B]) next(w *worker[A, B]) bool {
 	e.mu.Lock()
 	e.finish(w)
-	guard, stuck := w.guard, false
+	guard, stuck, looks := w.guard, false, 0
 	w.guard = false
 	for {
 		if e.sub.Stopped() {
@@ -125,7 +136,8 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 			e.mu.Unlock()
 			return false
 		}
-		canPull := !e.pulling && !e.ended && e.room() > 0
+		free := e.working < e.n
+		canPull := free && !e.pulling && !e.ended && e.room(e.grain) > 0
 		if canPull && (e.grain == 1 || e.working < e.procs || stuck) {
 			if guard {
 				e.guard, guard = false, false
@@ -144,7 +156,7 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 				break
 			}
 		}
-		if stuck && unclaimed != nil {
+		if stuck && free && unclaimed != nil {
 			if i, ok := unclaimed.claim(); ok {
 				if guard {
 					e.guard = false
@@ -158,8 +170,12 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 			stuck = false
 			continue
 		}
-		if (canPull || unclaimed != nil) && (guard || !e.guard) {
+		work := canPull || (free && unclaimed != nil)
+		if (work || looks < guardLooks) && (guard || !e.guard) {
 			guard, e.guard = true, true
+			if looks++; work {
+				looks = 0
+			}
 			before := e.progress()
 			e.mu.Unlock()
 			for range guardRounds {
@@ -173,15 +189,15 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 		if guard {
 			e.guard, guard = false, false
 		}
-		if !e.ended && !e.pulling && e.full == 0 {
-			e.full = now()
-		}
 		e.idle = append(e.idle, w)
 		w.wait.Arm()
+		if !e.guard {
+			e.tend() // which may well rouse w itself
+		}
 		e.mu.Unlock()
 		w.wait.Park()
 		e.mu.Lock()
-		w.clock, stuck = 0, false
+		w.clock, stuck, looks = 0, false, 0
 		guard, w.guard = w.guard, false
 	}
 }
@@ -198,11 +214,15 @@ func (e *cells[A, B]) progress() uint64 {
 // pull fills a cell from upstream and publishes it; false means that upstream
 // has ended. Under mu, which it gives up meanwhile.
 func (e *cells[A, B]) pull(w *worker[A, B]) bool {
-	k := min(e.grain, e.offer, e.room())
+	k := min(e.grain, e.offer, e.room(e.grain))
 	c := e.get(k)
 	e.pulling = true
-	e.held += k
+	e.pulled += uint64(k)
 	e.asked = k
+	if e.full != 0 {
+		e.stat.Blocked += now() - e.full
+		e.full = 0
+	}
 	if len(e.open) > 0 {
 		e.rouse() // upstream may block: someone must watch over the open cells
 	}
@@ -218,12 +238,16 @@ func (e *cells[A, B]) pull(w *worker[A, B]) bool {
 	clear(c.out[:got])
 	e.mu.Lock()
 	e.stat.Starved += at - w.clock
-	e.pulling, e.asked = false, 0
-	e.held -= k - got
+	e.asked = 0
+	e.pulled -= uint64(k - got)
 	e.moves++
+	if got > 0 && e.working >= e.n && !e.waitTurn(w) {
+		return false
+	}
+	e.pulling = false
 	if got == 0 {
 		e.ended = true
-		c.next, e.free = e.free, c
+		e.put(c)
 		e.feed()
 		return false
 	}
@@ -237,10 +261,28 @@ func (e *cells[A, B]) pull(w *worker[A, B]) bool {
 	e.publish(c, got)
 	w.gen = c.gen
 	e.working++
-	if got > 1 || e.room() > 0 {
+	if got > 1 {
 		e.rouse()
+	} else {
+		e.tend()
 	}
 	return true
+}
+
+// waitTurn blocks until fewer than n calls run; false means that the stage is
+// closed. Under mu, which it gives up meanwhile.
+func (e *cells[A, B]) waitTurn(w *worker[A, B]) bool {
+	e.turn = w.wait
+	w.wait.Arm()
+	e.mu.Unlock()
+	ok := w.wait.Park()
+	e.mu.Lock()
+	e.turn = nil
+	w.clock = 0
+	if ok {
+		e.working-- // counted for w by whoever made way
+	}
+	return ok
 }
 
 // publish makes a filled cell known to the consumer and the other workers,
@@ -250,6 +292,7 @@ func (e *cells[A, B]) publish(c *cell[A, B], items int) {
 	c.items = items
 	c.taken = 0
 	c.bits.Store(0)
+	c.full.Store(false)
 	word := uint64(c.gen)<<genShift | uint64(items)<<itemsShift | 1
 	if e.hungry && (e.order == InOrder || items > 1) {
 		// The consumer has nothing before this cell: its progress wakes it.
@@ -329,7 +372,7 @@ func (e *cells[A, B]) run(w *worker[A, B], called bool) bool {
 		i = j
 	}
 	if w.finished && e.order == InOrder {
-		c.bits.Store(low(items))
+		c.full.Store(true)
 		if c.word.Load()&waitBit != 0 {
 			e.awake(c)
 		}
@@ -369,8 +412,13 @@ func (e *cells[A, B]) finish(w *worker[A, B]) {
 		return
 	}
 	w.c = nil
-	e.working--
 	e.moves++
+	if e.turn != nil {
+		e.turn.Wake() // its call takes the place of the one that has ended
+		e.turn = nil
+	} else {
+		e.working--
+	}
 	if w.finished {
 		w.finished = false
 		if e.order == AnyOrder {
@@ -400,10 +448,9 @@ func (e *cells[A, B]) complete(c *cell[A, B]) {
 		}
 		if kept == 0 {
 			clear(c.out[:c.items])
-			k := c.items - bits.OnesCount64(c.taken)
+			e.took.Add(uint64(c.items - bits.OnesCount64(c.taken)))
 			e.put(c)
-			e.release(k)
-			if e.ended && e.held == 0 {
+			if e.seen = e.took.Load(); e.ended && e.held() == 0 {
 				e.feed()
 			}
 			return

@@ -1,6 +1,9 @@
 package stage
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // fan brings the items of several producers to one reader: those of [Merge],
 // and the inner streams of FlatMap. Each producer has a lane of two chunks: it
@@ -15,8 +18,7 @@ import "sync"
 // The reader waits in cons for a chunk that it may take; a producer waits in
 // its lane for the reader to have taken the chunk before.
 type fan[T any] struct {
-	scope *Scope // the reader's
-	sub   *Scope // the producers'
+	sub   *Scope // the producers'; ends with the reader's, or when that closes
 	order Order
 	cons  *Waiter
 	done  func(*lane[T]) // called under mu when a lane has been taken to its end; may be nil
@@ -42,7 +44,7 @@ type lane[T any] struct {
 }
 
 func newFan[T any](s, sub *Scope, name string, order Order) *fan[T] {
-	f := &fan[T]{scope: s, sub: sub, order: order, room: 1}
+	f := &fan[T]{sub: sub, order: order, room: 1}
 	f.cons = s.NewWaiter(name, func() string { return "its reader waits for an item" })
 	return f
 }
@@ -78,20 +80,22 @@ func (f *fan[T]) chunk(l *lane[T]) []Try[T] {
 }
 
 // put hands the first k items of l.fill to the reader, and with over set ends
-// the lane. It blocks until the chunk before is taken; false means that the
-// fan is closed.
-func (f *fan[T]) put(l *lane[T], k int, over bool) bool {
+// the lane. It blocks until the chunk before is taken, and returns for how
+// long it did; false means that the fan is closed.
+func (f *fan[T]) put(l *lane[T], k int, over bool) (waited time.Duration, ok bool) {
 	f.mu.Lock()
 	for k > 0 && l.at < len(l.full) {
 		l.armed = true
 		l.wait.Arm()
 		f.mu.Unlock()
+		began := now()
 		ok := l.wait.Park()
+		waited += now() - began
 		f.mu.Lock()
 		l.armed = false
 		if !ok {
 			f.mu.Unlock()
-			return false
+			return waited, false
 		}
 	}
 	if k > 0 {
@@ -106,7 +110,7 @@ func (f *fan[T]) put(l *lane[T], k int, over bool) bool {
 		f.cons.Wake()
 	}
 	f.mu.Unlock()
-	return true
+	return waited, true
 }
 
 // end says that no lane will be added. Under mu.
@@ -124,7 +128,7 @@ func (f *fan[T]) Next(dst []Try[T]) int {
 		f.mu.Lock()
 		f.room = min(len(dst), maxGrain)
 		k := f.take(dst)
-		if k > 0 || (f.ended && f.open == 0) || f.scope.Stopped() {
+		if k > 0 || (f.ended && f.open == 0) || f.sub.Stopped() {
 			f.mu.Unlock()
 			return k
 		}
@@ -140,6 +144,14 @@ func (f *fan[T]) Next(dst []Try[T]) int {
 			return 0
 		}
 	}
+}
+
+// close forgets what has not been taken, once the producers have ended.
+func (f *fan[T]) close() {
+	f.mu.Lock()
+	f.head, f.tail = nil, nil
+	f.mu.Unlock()
+	f.cons.Free()
 }
 
 // take moves items to dst. Under mu.

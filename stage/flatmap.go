@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"time"
 )
 
 // FlatMap emits the items of the streams that f makes of each value, n of them
@@ -184,12 +185,25 @@ func (m *flatMap[A, B]) work(w *Waiter) bool {
 	m.rouse()
 	m.fan.mu.Unlock()
 
-	ok := m.pass(l, a[0])
+	ok := m.pass(l, a[0], at)
 
 	m.fan.mu.Lock()
 	m.working--
-	m.stat.Busy += now() - at
 	m.fan.mu.Unlock()
+	return ok
+}
+
+// put is fan.put, and books the time since then, the last booking.
+func (m *flatMap[A, B]) put(l *lane[B], k int, over bool, then *time.Duration) bool {
+	waited, ok := m.fan.put(l, k, over)
+	if m.sub.run.stats != nil {
+		at := now()
+		m.fan.mu.Lock()
+		m.stat.Busy += at - *then - waited
+		m.stat.Blocked += waited
+		m.fan.mu.Unlock()
+		*then = at
+	}
 	return ok
 }
 
@@ -202,11 +216,12 @@ func (m *flatMap[A, B]) lane() *lane[B] {
 	return &lane[B]{}
 }
 
-// pass brings the stream of a into l; false means that the fan is closed.
-func (m *flatMap[A, B]) pass(l *lane[B], a Try[A]) bool {
+// pass brings the stream of a, which came at the time given, into l; false
+// means that the fan is closed.
+func (m *flatMap[A, B]) pass(l *lane[B], a Try[A], at time.Duration) bool {
 	if a.Error != nil {
 		m.fan.chunk(l)[0] = Try[B]{Error: a.Error}
-		return m.fan.put(l, 1, true)
+		return m.put(l, 1, true, &at)
 	}
 	if m.sub.Stopped() {
 		return false
@@ -220,7 +235,7 @@ func (m *flatMap[A, B]) pass(l *lane[B], a Try[A]) bool {
 		if k == 0 && m.sub.Stopped() {
 			return false
 		}
-		if !m.fan.put(l, k, k == 0) {
+		if !m.put(l, k, k == 0, &at) {
 			return false
 		}
 		if k == 0 {
@@ -233,7 +248,7 @@ func (m *flatMap[A, B]) Close() {
 	m.sub.Cancel(ErrClosed)
 	m.workers.wait(m.sub.run)
 	m.up.Close()
-	m.fan.cons.Free()
+	m.fan.close()
 }
 
 // flatInline runs the streams in the goroutine of whoever pulls.

@@ -124,6 +124,7 @@ func (g *generator[T]) yield(a Try[T]) bool {
 	t := g.tail.Load()
 	for round := 0; t >= g.limit.Load() || g.shut; {
 		if g.shut = g.shut || g.sub.Stopped(); g.shut {
+			<-g.sub.done // Stopped may be ahead of it, and f looks at its context
 			return false
 		}
 		if yield(&round) {
@@ -179,8 +180,8 @@ func (g *generator[T]) Next(dst []Try[T]) int {
 			break
 		}
 	}
+	g.limit.Store(g.head) // first, so that only the item being put can come after
 	got := g.take(dst[:room])
-	g.limit.Store(g.head)
 	if got == 0 && g.sub.Stopped() {
 		return g.rest(dst[:room])
 	}

@@ -41,7 +41,7 @@ type hub[T any] struct {
 type branch[T any] struct {
 	hub    *hub[T]
 	name   string
-	scope  *Scope // its reader's
+	scope  *Scope  // its reader's
 	wait   *Waiter // of its reader, for an item
 	space  *Waiter // of the pump, for room
 	opened bool

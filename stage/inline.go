@@ -23,16 +23,39 @@ func (r *inline[A, B]) Next(dst []Try[B]) int {
 	if len(r.buf) < room {
 		r.buf = make([]Try[A], room)
 	}
-	for !r.scope.Stopped() {
+	for range maxLate {
 		got := r.up.Next(r.buf[:room])
 		if got == 0 {
 			return 0
 		}
-		if k := r.apply(dst, got); k > 0 {
+		for !r.scope.Stopped() {
+			if k := r.apply(dst, got); k > 0 {
+				return k
+			}
+			if got = r.up.Next(r.buf[:room]); got == 0 {
+				return 0
+			}
+		}
+		// f is not called any more, but an error that is there goes on.
+		if k := r.errors(dst, r.buf[:got]); k > 0 {
 			return k
 		}
 	}
 	return 0
+}
+
+// errors copies the errors among items to dst, if f would have passed them.
+func (r *inline[A, B]) errors(dst []Try[B], items []Try[A]) (k int) {
+	if !r.f.pass {
+		return 0
+	}
+	for i := range items {
+		if err := items[i].Error; err != nil {
+			dst[k] = Try[B]{Error: err}
+			k++
+		}
+	}
+	return k
 }
 
 func (r *inline[A, B]) apply(dst []Try[B], got int) (k int) {
@@ -44,7 +67,7 @@ func (r *inline[A, B]) apply(dst []Try[B], got int) (k int) {
 	buf := r.buf[:got]
 	for i := range buf {
 		if scope.Stopped() {
-			return k
+			return k + r.errors(dst[k:], buf[i:])
 		}
 		a, out := &buf[i], &dst[k]
 		keep := true

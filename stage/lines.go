@@ -29,7 +29,7 @@ func MaxLine(n int) LineOption {
 // LineTooLongError stands for a line that is longer than [MaxLine].
 type LineTooLongError struct {
 	Line   int    // its number, from 1
-	Length int    // in bytes, without its end
+	Length int64  // in bytes, without its end
 	Limit  int    // what MaxLine allowed
 	Prefix string // how it begins
 }
@@ -52,7 +52,8 @@ func (e *LineTooLongError) Error() string {
 // that a pipe or a connection ends the Read.
 //
 // Lines are emitted as they come: a slow source is not waited for while there
-// is one. Memory is bounded by twice the longest line plus 64 KiB.
+// is one. The buffer is at most twice as large as the longest line so far, but
+// for 64 KiB, and at most MaxLine plus 64 KiB.
 func Lines(open func(context.Context) (io.ReadCloser, error), opts ...LineOption) Stream[string] {
 	CheckFunc("stage.Lines", "open", open == nil)
 	c := lineConfig{max: DefaultMaxLine}
@@ -77,8 +78,8 @@ type lineReader struct {
 	closed chan struct{}
 	buf    []byte // read and not yet emitted are buf[at:]
 	at     int
-	seen   int // bytes of buf[at:] known to hold no line end
-	skip   int // length so far of a line that is too long, or 0
+	seen   int   // bytes of buf[at:] known to hold no line end
+	skip   int64 // length so far of a line that is too long, or 0
 	prefix string
 	line   int
 	err    error // what comes after the last line; io.EOF for nothing
@@ -148,8 +149,8 @@ func (r *lineReader) scan(a *Try[string]) bool {
 // emit makes an item of the rest of a line.
 func (r *lineReader) emit(a *Try[string], line []byte) {
 	r.line++
-	length := r.skip + len(line)
-	if length <= r.max {
+	length := r.skip + int64(len(line))
+	if length <= int64(r.max) {
 		*a = Try[string]{Value: string(line)}
 		return
 	}
@@ -161,15 +162,15 @@ func (r *lineReader) emit(a *Try[string], line []byte) {
 }
 
 // cut forgets what has come of a line that is too long, but for a last byte
-// that may be half of its end.
+// that may be half of its end. It waits until the prefix is there.
 func (r *lineReader) cut() {
-	if r.skip == 0 && r.seen <= r.max+1 || r.seen < 2 {
+	if r.skip == 0 && r.seen-1 <= max(r.max, linePrefix) || r.seen < 2 {
 		return
 	}
 	if r.skip == 0 {
-		r.prefix = string(r.buf[r.at : r.at+min(r.seen, linePrefix)])
+		r.prefix = string(r.buf[r.at : r.at+linePrefix])
 	}
-	r.skip += r.seen - 1
+	r.skip += int64(r.seen - 1)
 	r.at += r.seen - 1
 	r.seen = 1
 }
@@ -181,7 +182,11 @@ func (r *lineReader) fill() {
 		r.at = 0
 	}
 	if len(r.buf) == cap(r.buf) {
-		grown := make([]byte, len(r.buf), 2*cap(r.buf))
+		size := 2 * cap(r.buf)
+		if most := r.max + lineBuffer; most > 0 {
+			size = min(size, most) // a longer line would have been cut
+		}
+		grown := make([]byte, len(r.buf), size)
 		copy(grown, r.buf)
 		r.buf = grown
 	}

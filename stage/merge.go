@@ -1,9 +1,9 @@
 package stage
 
 // Merge emits the items of all streams as they come, and ends when all have
-// ended. Each stream has a goroutine of its own that holds at most two chunks
-// of what the reader asks for at a time: one item each while it is slow. Merge
-// of nothing is empty.
+// ended; each is closed when it has ended itself. Each stream has a goroutine
+// of its own that holds at most two chunks of what the reader asks for at a
+// time: one item each while it is slow. Merge of nothing is empty.
 func Merge[T any](ins ...Stream[T]) Stream[T] {
 	if len(ins) == 0 {
 		return Stream[T]{}
@@ -55,7 +55,11 @@ func (m *mergeReader[T]) Next(dst []Try[T]) int {
 func (m *mergeReader[T]) pump(l *lane[T], up Reader[T]) {
 	for {
 		k := up.Next(m.fan.chunk(l))
-		if !m.fan.put(l, k, k == 0) || k == 0 {
+		if _, ok := m.fan.put(l, k, k == 0); !ok {
+			return
+		}
+		if k == 0 {
+			up.Close()
 			return
 		}
 	}
@@ -67,5 +71,5 @@ func (m *mergeReader[T]) Close() {
 	for _, up := range m.ups {
 		up.Close()
 	}
-	m.fan.cons.Free()
+	m.fan.close()
 }

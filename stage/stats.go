@@ -22,7 +22,7 @@ type StageStats struct {
 	Calls    int           // workers that have an item in hand at present
 	Busy     time.Duration // time in the stage's function, summed over its workers
 	Starved  time.Duration // time in which a worker waited for upstream
-	Blocked  time.Duration // time in which the window was full
+	Blocked  time.Duration // time in which the window was full; of a FlatMap, in which its workers waited for downstream, summed
 }
 
 // Stats collects the [StageStats] of the runs of a context; see [WithStats].

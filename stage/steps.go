@@ -7,7 +7,7 @@ import "context"
 // Tap calls f for each value and passes it on; errors are passed on unseen.
 func Tap[T any, F Effect[T]](in Stream[T], f F) Stream[T] {
 	do := effect[T]("stage.Tap", f)
-	return Transform("tap", in, Inline, InOrder, TryFunc(func(ctx context.Context, a Try[T], out *Try[T]) bool {
+	return Transform("tap", in, Inline, InOrder, passing(func(ctx context.Context, a Try[T], out *Try[T]) bool {
 		*out = a
 		if a.Error == nil {
 			if err := do(ctx, a.Value); err != nil {
@@ -22,7 +22,7 @@ func Tap[T any, F Effect[T]](in Stream[T], f F) Stream[T] {
 func stateful[A, B any](operator string, in Stream[A], f func() func(context.Context, Try[A], *Try[B]) bool) Stream[B] {
 	return New(func(s *Scope) Reader[B] {
 		up := Open(s, in)
-		return newInline(s, s.Label("", operator), up, TryFunc(f()), false)
+		return newInline(s, s.Label("", operator), up, passing(f()), false)
 	})
 }
 

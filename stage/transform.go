@@ -1,21 +1,24 @@
 package stage
 
-import (
-	"context"
-	"runtime"
-)
+import "context"
 
 // Func is what a stage does with one item: [MapFunc], [FilterFunc],
 // [FilterMapFunc], [CatchFunc], or a [TryFunc] of one's own.
 type Func[A, B any] struct {
 	try   func(ctx context.Context, item Try[A], out *Try[B]) (keep bool)
 	value func(ctx context.Context, v A) (B, error) // instead, for values: one call less
+	pass  bool                                      // errors pass unchanged
 }
 
 // TryFunc is a Func that sees errors too: f sets *out, whatever that held, to
 // its result, a value or an error; false means that the item is filtered out.
 func TryFunc[A, B any](f func(ctx context.Context, item Try[A], out *Try[B]) (keep bool)) Func[A, B] {
 	return Func[A, B]{try: f}
+}
+
+// passing is a TryFunc that passes errors unchanged.
+func passing[A, B any](f func(ctx context.Context, item Try[A], out *Try[B]) (keep bool)) Func[A, B] {
+	return Func[A, B]{try: f, pass: true}
 }
 
 // call does f to an item.
@@ -57,33 +60,18 @@ func Transform[A, B any](operator string, in Stream[A], n int, order Order, f Fu
 	return New(func(s *Scope) Reader[B] { return openCells(s, operator, in, n, order, f, c) })
 }
 
-func openCells[A, B any](s *Scope, operator string, in Stream[A], n int, order Order, f Func[A, B], c Config) *cells[A, B] {
-	sub := s.Child()
-	up := Open(sub, in)
-	name := s.Label(c.Name, operator)
-	e := &cells[A, B]{
-		f: f, scope: s, sub: sub, ctx: labelled(sub.ctx, name), up: up, name: name,
-		n: n, window: c.Window, order: order, recover: c.RecoverPanics,
-		procs: min(n, runtime.GOMAXPROCS(0)), grain: 1, offer: 1,
-		refsA: refs[A](), refsB: refs[B](), counted: s.run.stats != nil,
-	}
-	e.cons = s.NewWaiter(name, func() string { return "its reader waits for a result" })
-	s.Report(e.snapshot)
-	return e
-}
-
 // MapFunc is what [Map] does with an item. Like its siblings it is here for
 // packages that run it in an order or an engine of their own. fn names the
 // caller's function in the panic about a nil f.
 func MapFunc[A, B any](fn string, f func(context.Context, A) (B, error)) Func[A, B] {
 	CheckFunc(fn, "f", f == nil)
-	return Func[A, B]{value: f}
+	return Func[A, B]{value: f, pass: true}
 }
 
 // FilterFunc is what [Filter] does with an item; see [MapFunc].
 func FilterFunc[A any](fn string, f func(context.Context, A) (bool, error)) Func[A, A] {
 	CheckFunc(fn, "f", f == nil)
-	return TryFunc(func(ctx context.Context, a Try[A], out *Try[A]) bool {
+	return passing(func(ctx context.Context, a Try[A], out *Try[A]) bool {
 		if a.Error != nil {
 			*out = Try[A]{Error: a.Error}
 			return true
@@ -103,7 +91,7 @@ func FilterFunc[A any](fn string, f func(context.Context, A) (bool, error)) Func
 // FilterMapFunc is what [FilterMap] does with an item; see [MapFunc].
 func FilterMapFunc[A, B any](fn string, f func(context.Context, A) (B, bool, error)) Func[A, B] {
 	CheckFunc(fn, "f", f == nil)
-	return TryFunc(func(ctx context.Context, a Try[A], out *Try[B]) bool {
+	return passing(func(ctx context.Context, a Try[A], out *Try[B]) bool {
 		if a.Error != nil {
 			*out = Try[B]{Error: a.Error}
 			return true

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -44,14 +45,13 @@ func enrichAll(ctx context.Context, st store, records []record) ([]record, error
 
 func distinctKeys(records []record) []string {
 	keys := make([]string, 0, len(records))
-	seen := make(map[string]bool, len(records))
-	for _, r := range records {
-		if r.outcome == unknown && r.key.present && !seen[r.key.text] {
-			seen[r.key.text] = true
+	for i := range records {
+		if r := &records[i]; r.outcome == unknown && r.key.present {
 			keys = append(keys, r.key.text)
 		}
 	}
-	return keys
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // finish makes the record's line of output, given the clients that were found.

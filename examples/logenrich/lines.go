@@ -44,7 +44,7 @@ func (r *lineReader) next() (line, error) {
 	if r.err != nil {
 		return line{}, r.err
 	}
-	var nuls int
+	var nuls int64
 	if nuls, r.err = r.skipNULs(); r.err != nil && nuls == 0 {
 		return line{}, r.err
 	}
@@ -69,7 +69,7 @@ func (r *lineReader) more() bool {
 }
 
 // skipNULs reads the NUL bytes that stand before the next line.
-func (r *lineReader) skipNULs() (count int, err error) {
+func (r *lineReader) skipNULs() (count int64, err error) {
 	for {
 		if _, err := r.in.Peek(1); err != nil {
 			return count, err
@@ -78,7 +78,7 @@ func (r *lineReader) skipNULs() (count int, err error) {
 		run := len(ahead) - len(bytes.TrimLeft(ahead, "\x00"))
 		r.in.Discard(run)
 		r.off += int64(run)
-		count += run
+		count += int64(run)
 		if run < len(ahead) {
 			return count, nil
 		}
@@ -103,11 +103,11 @@ func (r *lineReader) skipEnd() {
 // rest reads a line that does not begin with NUL.
 func (r *lineReader) rest() (line, error) {
 	r.part = r.part[:0]
-	var size int // of the line, with its end
+	var size int64 // of the line, with its end
 	var last [2]byte
 	for {
 		piece, err := r.in.ReadSlice('\n')
-		size += len(piece)
+		size += int64(len(piece))
 		r.off += int64(len(piece))
 		for _, c := range piece[max(0, len(piece)-2):] {
 			last[0], last[1] = last[1], c
@@ -127,7 +127,7 @@ func (r *lineReader) rest() (line, error) {
 }
 
 // lineEnd returns how many of the last bytes of a line are its end.
-func lineEnd(last [2]byte, size int) int {
+func lineEnd(last [2]byte, size int64) int64 {
 	switch {
 	case last[1] != '\n':
 		return 0
@@ -139,14 +139,14 @@ func lineEnd(last [2]byte, size int) int {
 
 // finish makes a line of the size bytes that begin r.part, after which reading
 // returned err.
-func (r *lineReader) finish(size int, err error) line {
+func (r *lineReader) finish(size int64, err error) line {
 	l := line{number: r.read}
 	switch {
-	case size > r.max:
+	case size > int64(r.max):
 		l.err = fmt.Errorf("line of %d bytes, over the limit of %d", size, r.max)
 		l.text = bytes.Clone(wholeRunes(r.part[:min(prefixLimit, r.max)]))
 	default:
-		l.text = r.take(size)
+		l.text = r.take(int(size))
 		if err != nil && !errors.Is(err, io.EOF) {
 			l.err = fmt.Errorf("input failed within the line: %w", err)
 		}

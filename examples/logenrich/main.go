@@ -28,10 +28,13 @@
 // In combined and common lines a field written as - is absent (null in the
 // output) and one written as nothing is empty (""). Escapes within quotes, \" of
 // Apache and \x22 of nginx alike, are undone; a backslash that begins no escape
-// stands for itself. Times are written in UTC. A time with no zone is taken to be in
-// -zone (default UTC), the earlier of two where clocks were set back; a zone
+// stands for itself. Times are written in UTC. A time with no zone is taken to be
+// in -zone (default UTC), the earlier of two where clocks were set back; a zone
 // given by an abbreviation, such as PST, makes the line malformed, for it has no
 // one meaning; only UTC and GMT are taken.
+//
+// In JSON and logfmt lines only the key is looked at: times and all else are
+// carried as they are.
 //
 // # Output
 //
@@ -74,9 +77,9 @@
 //
 // # Stopping, exit codes
 //
-// The first Ctrl-C (or SIGTERM, SIGHUP) stops reading; what was read is finished and written,
-// and the -out file holds that much. The second one aborts: no -out file. When the
-// reader of the output goes away (| head) the program ends quietly.
+// The first Ctrl-C (or SIGTERM, SIGHUP) stops reading; what was read is finished
+// and written, and the -out file holds that much. The second one aborts: no -out
+// file. When the reader of the output goes away (| head) the program ends quietly.
 //
 //	0    all lines written, malformed ones included; or the output's reader went away
 //	1    failed: database, input or output; stderr has one line that says what

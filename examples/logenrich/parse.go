@@ -46,6 +46,9 @@ func newParser(cfg config) parser {
 	return p
 }
 
+// fieldNames is about how much longer an entry is as JSON than in the log.
+const fieldNames = 128
+
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // parse returns the fields of a line as the members of a JSON object, without
@@ -71,7 +74,7 @@ func (p parser) parse(l line) (members []byte, key field, err error) {
 		if key = some(entry.host); p.key == keyUser {
 			key = entry.user
 		}
-		return entry.appendJSON(nil), key, nil
+		return entry.appendJSON(make([]byte, 0, len(text)+fieldNames)), key, nil
 	}
 }
 

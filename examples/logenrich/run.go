@@ -56,13 +56,11 @@ func run(ctx context.Context, args []string, env environment) int {
 			scr.print("aborted")
 		}
 		return exitInterrupted
-	case readerGone(err):
-		return exitOK
+	case readerGone(err): // nothing to be said
 	case err != nil:
 		scr.print("%s", oneLine(err))
 		return exitFailed
-	}
-	if !cfg.quiet && cfg.makeDB == "" {
+	case !cfg.quiet && cfg.makeDB == "":
 		scr.print("%v", rep)
 	}
 	if closed(env.stop) {

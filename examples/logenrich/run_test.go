@@ -275,7 +275,7 @@ func TestSampleDatabaseIsMadeOnceAndAgainWhenDamaged(t *testing.T) {
 // with the log, however slowly it is taken.
 func TestC142NoLineVanishesAndGoroutinesAreBounded(t *testing.T) {
 	total, n := 1_000_000, 4
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		total = 100_000
 	}
 	good, bad := []byte(combinedLine(1)+"\n"), []byte("malformed\n")

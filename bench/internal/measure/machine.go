@@ -66,17 +66,6 @@ func commit() string {
 	return hash
 }
 
-// Load is the load average of the last minute, or "unknown". A quiet machine
-// of 2 cores that runs this program alone shows at most about 2.
-func Load() string {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return unknown
-	}
-	load, _, _ := strings.Cut(string(b), " ")
-	return load
-}
-
 // output returns the first line of what a command prints, or "unknown".
 func output(name string, args ...string) string {
 	b, err := exec.Command(name, args...).Output()
