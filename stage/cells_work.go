@@ -58,7 +58,7 @@ func (e *cells[A, B]) spawn(w *worker[A, B]) {
 	}
 	e.workers.add()
 	e.sub.run.live.Add(1)
-	e.sub.spawn(e.ctx, e.name, func() { e.work(w) }, true)
+	e.sub.spawn(e.ctx, func() { e.work(w) }, true, func(v any) { e.crash(w, v) })
 }
 
 // why describes an idle worker of a stalled run.
@@ -73,13 +73,6 @@ func (e *cells[A, B]) why() string {
 
 // work is the life of a worker.
 func (e *cells[A, B]) work(w *worker[A, B]) {
-	returned := false
-	defer func() {
-		if !returned {
-			e.crash(w, recover())
-		}
-		e.workers.done()
-	}()
 	if w.calling {
 		// The goroutine before this one was lost in f; the item has its error.
 		if e.run(w, true) {
@@ -89,30 +82,21 @@ func (e *cells[A, B]) work(w *worker[A, B]) {
 	for e.next(w) && e.run(w, false) {
 	}
 	w.wait.Free()
-	returned = true
+	e.workers.done()
 }
 
 // crash is called when f, or upstream's Next, has not returned: with the value
 // of the panic, or nil after runtime.Goexit.
 func (e *cells[A, B]) crash(w *worker[A, B], v any) {
-	if !w.calling {
+	defer e.workers.done()
+	if !w.calling || (v != nil && !e.recover) {
 		w.wait.Free()
-		if v != nil {
-			e.sub.run.fail(newPanic(e.name, v))
-		} else {
-			e.sub.Fail(&stageError{e.name, ErrGoexit})
-		}
+		e.sub.lost(e.name, v)
 		return
 	}
 	var err error = &stageError{e.name, ErrGoexit}
 	if v != nil {
-		p := newPanic(e.name, v)
-		if !e.recover {
-			w.wait.Free()
-			e.sub.run.fail(p)
-			return
-		}
-		err = p
+		err = newPanic(e.name, v)
 	}
 	w.c.in[w.i] = Try[A]{}
 	w.c.out[w.i] = Try[B]{Error: err}

@@ -42,19 +42,34 @@ type valued int
 
 func (v valued) Error() string { return "value " + strconv.Itoa(int(v)) }
 
-func toErrors(_ context.Context, a stage.Try[int], out *stage.Try[int]) bool {
-	if *out = a; a.Error == nil {
-		*out = stage.Try[int]{Error: valued(a.Value)}
+func toError(a *stage.Try[int]) {
+	if a.Error == nil {
+		*a = stage.Try[int]{Error: valued(a.Value)}
 	}
-	return true
 }
 
-func toValues(_ context.Context, a stage.Try[int], out *stage.Try[int]) bool {
-	*out = a
+func toValue(a *stage.Try[int]) {
 	if v, ok := a.Error.(valued); ok {
-		*out = stage.Try[int]{Value: int(v)}
+		*a = stage.Try[int]{Value: int(v)}
 	}
-	return true
+}
+
+// edited is in with each item changed by edit, whatever goes on.
+func edited(in stage.Stream[int], edit func(*stage.Try[int])) stage.Stream[int] {
+	return stage.New(func(s *stage.Scope) stage.Reader[int] { return &editReader{stage.Open(s, in), edit} })
+}
+
+type editReader struct {
+	stage.Reader[int]
+	edit func(*stage.Try[int])
+}
+
+func (r *editReader) Next(dst []stage.Try[int]) int {
+	k := r.Reader.Next(dst)
+	for i := range dst[:k] {
+		r.edit(&dst[i])
+	}
+	return k
 }
 
 func mapWork(f work) func(context.Context, int) (int, error) {
@@ -112,8 +127,7 @@ var cellOps = []engineOp{
 		return stage.FilterMap(in, n, func(ctx context.Context, v int) (int, bool, error) { return v, true, f(ctx, v) }, opts...)
 	}},
 	{"Catch", stage.AnyOrder, false, func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
-		in = stage.Transform("to", in, stage.Inline, stage.InOrder, stage.TryFunc(toErrors))
-		caught := stage.Catch(in, n, func(ctx context.Context, err error) error {
+		caught := stage.Catch(edited(in, toError), n, func(ctx context.Context, err error) error {
 			var v valued
 			if !errors.As(err, &v) {
 				return err
@@ -123,7 +137,7 @@ var cellOps = []engineOp{
 			}
 			return err
 		}, opts...)
-		return stage.Transform("from", caught, stage.Inline, stage.InOrder, stage.TryFunc(toValues))
+		return edited(caught, toValue)
 	}},
 	{"TryFunc/AnyOrder", stage.AnyOrder, false, overTry(stage.AnyOrder)},
 	{"TryFunc/InOrder", stage.InOrder, false, overTry(stage.InOrder)},

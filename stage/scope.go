@@ -176,10 +176,23 @@ func labelled(ctx context.Context, name string) context.Context {
 // the name of the stage; runtime.Goexit fails the run with ErrGoexit.
 func (s *Scope) Go(name string, f func()) {
 	s.run.live.Add(1)
-	s.spawn(labelled(s.ctx, name), name, f, true)
+	s.spawn(labelled(s.ctx, name), f, true, func(v any) { s.lost(name, v) })
 }
 
-func (s *Scope) spawn(lctx context.Context, name string, f func(), live bool) {
+// lost fails the run for a goroutine that has not returned: v is the value of
+// its panic, or nil after runtime.Goexit.
+func (s *Scope) lost(name string, v any) {
+	if v != nil {
+		s.run.fail(newPanic(name, v))
+		return
+	}
+	s.Fail(&stageError{name, ErrGoexit})
+}
+
+// spawn starts a goroutine of the run. If f does not return, lost is called in
+// its stead, with the value of the panic or nil. live says whether the stall
+// detection counts the goroutine.
+func (s *Scope) spawn(lctx context.Context, f func(), live bool, lost func(v any)) {
 	r := s.run
 	r.alive.Add(1)
 	r.goes.add()
@@ -187,11 +200,7 @@ func (s *Scope) spawn(lctx context.Context, name string, f func(), live bool) {
 		returned := false
 		defer func() {
 			if !returned {
-				if v := recover(); v != nil {
-					r.fail(newPanic(name, v))
-				} else {
-					s.Fail(&stageError{name, ErrGoexit})
-				}
+				lost(recover())
 			}
 			if live && r.live.Add(-1) == 0 {
 				r.stall()

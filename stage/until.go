@@ -64,13 +64,13 @@ func (r *untilReader[T]) kept(items []Try[T]) (k int) {
 // watch waits for stop in a goroutine that the stall detection does not count:
 // it never waits for the run.
 func (r *untilReader[T]) watch() {
-	r.sub.spawn(labelled(r.sub.ctx, r.name), r.name, func() {
+	r.sub.spawn(labelled(r.sub.ctx, r.name), func() {
 		select {
 		case <-r.stop:
 			r.sub.Cancel(ErrUntil)
 		case <-r.sub.done:
 		}
-	}, false)
+	}, false, func(v any) { r.sub.lost(r.name, v) })
 }
 
 func (r *untilReader[T]) Close() {

@@ -1,0 +1,225 @@
+package stage_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/seed95b73fdc/sluice/stage"
+)
+
+// P10: no allocation per item in the steady state; memory and goroutines do not
+// grow with the length of the input.
+
+// allocations returns the least number that a run of size items was seen to
+// make: what comes on top is the runtime's.
+func allocations(size int, run func(in stage.Stream[int])) float64 {
+	in := stage.FromSlice(upTo(size))
+	least := math.Inf(1)
+	for range 4 {
+		least = min(least, testing.AllocsPerRun(1, func() { run(in) }))
+	}
+	return least
+}
+
+// perItem fails if twice the items make more allocations than a ring that has
+// come out larger could explain.
+func perItem(t *testing.T, name string, size int, run func(in stage.Stream[int])) {
+	t.Helper()
+	once, twice := allocations(size, run), allocations(2*size, run)
+	if extra := twice - once; extra > float64(size)/100 {
+		t.Errorf("%s: %.0f allocations for %d items, %.0f for twice as many", name, once, size, twice)
+	}
+}
+
+func TestP10NoAllocationPerItem(t *testing.T) {
+	const size = 100_000
+	ctx := t.Context()
+	none := func(context.Context, int) error { return nil }
+	odd := func(_ context.Context, v int) (bool, error) { return v%2 == 1, nil }
+	run := func(name string, f func(in stage.Stream[int]) error) {
+		perItem(t, name, size, func(in stage.Stream[int]) {
+			if err := f(in); err != nil {
+				t.Error(name, err)
+			}
+		})
+	}
+	for _, n := range []int{stage.Inline, 1, 4} {
+		for _, w := range []int{0, 7} {
+			for _, r := range engineRuns() {
+				if r.name == "Catch" || len(r.name) > 7 && r.name[:7] == "FlatMap" || w > 0 && !r.opts {
+					continue // its errors, and a stream for each value, are made anew
+				}
+				run(fmt.Sprintf("%s n=%d window=%d", r.name, n, w), func(in stage.Stream[int]) error {
+					return r.run(ctx, in, n, none, windowed(w)...)
+				})
+			}
+		}
+		name := func(s string) string { return fmt.Sprintf("%s n=%d", s, n) }
+		run(name("Filter drops"), func(in stage.Stream[int]) error { return stage.Discard(ctx, stage.Filter(in, n, odd)) })
+		run(name("Catch passes"), func(in stage.Stream[int]) error {
+			return stage.Discard(ctx, stage.Catch(in, n, func(_ context.Context, err error) error { return err }))
+		})
+		run(name("Reduce"), func(in stage.Stream[int]) error {
+			_, _, err := stage.Reduce(ctx, in, n, func(_ context.Context, a, b int) (int, error) { return a + b, nil })
+			return err
+		})
+		run(name("inside FlatMap"), func(in stage.Stream[int]) error {
+			return stage.Discard(ctx, stage.FlatMap(stage.Of(1, 2), n, func(context.Context, int) stage.Stream[int] { return in }))
+		})
+		run(name("Seq"), func(in stage.Stream[int]) error {
+			for _, err := range stage.Map(in, n, mapWork(none)).Seq(ctx) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		run(name("Stats"), func(in stage.Stream[int]) error {
+			ctx, _ := stage.WithStats(ctx)
+			return stage.Discard(ctx, stage.Map(in, n, mapWork(none)))
+		})
+	}
+}
+
+// A run of any length has n goroutines for each stage at most, and none for a
+// stage that is inline.
+func TestP10GoroutinesDoNotGrow(t *testing.T) {
+	for _, op := range cellOps {
+		for _, n := range []int{stage.Inline, 1, 4, 1000} {
+			synctest.Test(t, func(t *testing.T) {
+				var most atomic.Int64
+				in := stage.FromSlice(upTo(5000))
+				f := func(_ context.Context, v int) error {
+					if v%500 == 250 {
+						time.Sleep(time.Millisecond)
+						most.Store(max(most.Load(), int64(alive())))
+					}
+					return nil
+				}
+				if err := stage.Discard(t.Context(), op.over(op.over(in, n, f), n, f)); err != nil {
+					t.Error(err)
+				}
+				// One more for each stage, while one of the n waits for upstream.
+				if m := int(most.Load()); m > 2*(n+1) || n == stage.Inline && m > 0 {
+					t.Errorf("%s n=%d: %d goroutines", op.name, n, m)
+				}
+			})
+		}
+	}
+}
+
+// Workers are started as there is something for them to do.
+func TestP10NoMoreWorkersThanItems(t *testing.T) {
+	for _, r := range engineRuns() {
+		synctest.Test(t, func(t *testing.T) {
+			const items = 3
+			gate := make(chan struct{})
+			over := make(chan error, 1)
+			go func() {
+				over <- r.run(t.Context(), stage.FromSlice(upTo(items)), 100_000, func(context.Context, int) error { <-gate; return nil })
+			}()
+			synctest.Wait()
+			// One finds the end of the source.
+			if k := alive(); k > items+2 {
+				t.Errorf("%s: %d goroutines for %d items", r.name, k, items)
+			}
+			close(gate)
+			if err := <-over; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// big is a value that would be missed.
+type big struct{ _ [1 << 16]byte }
+
+// C50: what a run has handed on keeps nothing alive, in any of its buffers,
+// while the run goes on and nothing else happens to it.
+func TestP10C50WhatHasPassedIsNotKeptAlive(t *testing.T) {
+	id := func(_ context.Context, v *big) (*big, error) { return v, nil }
+	yes := func(context.Context, *big) (bool, error) { return true, nil }
+	chains := map[string]func(stage.Stream[*big]) stage.Stream[*big]{
+		"source":  func(in stage.Stream[*big]) stage.Stream[*big] { return in },
+		"inline":  func(in stage.Stream[*big]) stage.Stream[*big] { return stage.Map(in, stage.Inline, id) },
+		"Map 1":   func(in stage.Stream[*big]) stage.Stream[*big] { return stage.Map(in, 1, id) },
+		"Map 4":   func(in stage.Stream[*big]) stage.Stream[*big] { return stage.Map(in, 4, id) },
+		"Filter":  func(in stage.Stream[*big]) stage.Stream[*big] { return stage.Filter(in, 2, yes) },
+		"InOrder": func(in stage.Stream[*big]) stage.Stream[*big] { return stage.Transform("o", in, 3, stage.InOrder, stage.MapFunc("o", id)) },
+		"fails": func(in stage.Stream[*big]) stage.Stream[*big] {
+			fail := func(_ context.Context, v *big) (*big, error) { return v, errStop }
+			return stage.Catch(stage.Map(in, 3, fail), 2, func(context.Context, error) error { return nil })
+		},
+		"drops": func(in stage.Stream[*big]) stage.Stream[*big] {
+			return stage.Filter(in, 3, func(context.Context, *big) (bool, error) { return false, nil })
+		},
+		"to int": func(in stage.Stream[*big]) stage.Stream[*big] {
+			ints := stage.Map(in, 2, func(context.Context, *big) (int, error) { return 1, nil })
+			return stage.Map(ints, 2, func(context.Context, int) (*big, error) { return nil, nil })
+		},
+		"FlatMap": func(in stage.Stream[*big]) stage.Stream[*big] {
+			return stage.FlatMap(in, 2, func(_ context.Context, v *big) stage.Stream[*big] { return stage.Of(v, v) })
+		},
+		"FlatMap in order": func(in stage.Stream[*big]) stage.Stream[*big] {
+			return stage.FlatMapOrder("t", in, 2, stage.InOrder, func(_ context.Context, v *big) stage.Stream[*big] { return stage.Of(v, v) })
+		},
+	}
+	terminals := map[string]func(ctx context.Context, in stage.Stream[*big]){
+		"ForEach": func(ctx context.Context, in stage.Stream[*big]) {
+			stage.ForEach(ctx, in, 1, func(context.Context, *big) error { return nil })
+		},
+		"ForEach 3": func(ctx context.Context, in stage.Stream[*big]) {
+			stage.ForEach(ctx, in, 3, func(context.Context, *big) error { return nil })
+		},
+		"Discard": func(ctx context.Context, in stage.Stream[*big]) { stage.Discard(ctx, in) },
+		"Seq": func(ctx context.Context, in stage.Stream[*big]) {
+			for range in.Seq(ctx) {
+			}
+		},
+	}
+	for chain, over := range chains {
+		for terminal, run := range terminals {
+			t.Run(chain+"/"+terminal, func(t *testing.T) {
+				feed := make(chan *big)
+				ctx, cancel := context.WithCancel(t.Context())
+				over1 := make(chan struct{})
+				go func() {
+					defer close(over1)
+					run(ctx, over(stage.FromChan(feed)))
+				}()
+				var sent []weak.Pointer[big]
+				for range 150 {
+					v := new(big)
+					sent = append(sent, weak.Make(v))
+					feed <- v
+				}
+				kept := 0
+				for range 1000 { // until the last item has come through
+					runtime.GC()
+					kept = 0
+					for _, w := range sent {
+						if w.Value() != nil {
+							kept++
+						}
+					}
+					if kept == 0 {
+						break
+					}
+					runtime.Gosched()
+				}
+				if kept > 0 {
+					t.Errorf("%d of %d values are kept alive", kept, len(sent))
+				}
+				cancel()
+				<-over1
+			})
+		}
+	}
+}
