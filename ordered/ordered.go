@@ -55,6 +55,7 @@ func FlatMap[A, B any](in stage.Stream[A], n int, f func(context.Context, A) sta
 // one after it makes no difference. If there is no match, found is false.
 func First[T any](ctx context.Context, in stage.Stream[T], n int, match func(context.Context, T) (bool, error), opts ...stage.Option) (value T, found bool, err error) {
 	stage.CheckN("ordered.First", n, opts...)
+	stage.CheckFunc("ordered.First", "match", match == nil)
 	return stage.First(ctx, stage.Transform("first", in, n, stage.InOrder, stage.FilterFunc("ordered.First", match), opts...))
 }
 

@@ -58,8 +58,8 @@ import (
 const (
 	maxGrain = 64 // items in a cell; also the bits of a bitmap
 
-	cheapCell = 10 * time.Microsecond // a cell that takes less makes the next larger
-	slowCell  = 40 * time.Microsecond // a cell that takes more makes the next smaller
+	cheapCell = 20 * time.Microsecond // a cell that takes less makes the next larger
+	slowCell  = 60 * time.Microsecond // a cell that takes more makes the next smaller
 
 	wordByte   = 0xff
 	baseShift  = 8
@@ -171,6 +171,14 @@ type cells[A, B any] struct {
 	short atomic.Bool // some worker may lack room; set under mu
 	_     pad
 
+	// Wake-ups that are left to somebody who yields; see cells_work.go.
+	spins  atomic.Bool // the consumer yields
+	call   atomic.Bool // it is to wake called
+	watch  atomic.Bool // the guard yields
+	poke   atomic.Bool // it is to wake the consumer
+	called *worker[A, B]
+	_      pad
+
 	// Written by the consumer.
 	took     atomic.Uint64              // items taken, ever; and those that workers saw filtered out
 	returned atomic.Pointer[cell[A, B]] // a list of free cells
@@ -190,6 +198,7 @@ type cells[A, B any] struct {
 	seen    uint64 // took as last looked at
 	working int    // workers that have an item in hand
 	spawned int
+	loiter  int // workers without work that yield before they park
 	idle    []*worker[A, B]
 	turn    *Waiter       // of the worker that is back from upstream while n calls run
 	open    []*cell[A, B] // cells of more than one item with items not done
@@ -205,12 +214,14 @@ type cells[A, B any] struct {
 	cur     *cell[A, B]
 	at      int // items of cur that are taken
 	credit  int // items taken and not yet in took
+	round   int // yields of the present wait
 }
 
 // worker is one of the n that call f. Its fields belong to its goroutine.
 type worker[A, B any] struct {
 	wait     *Waiter
 	guard    bool // woken to be the guard; written under mu by who wakes
+	fresh    bool // its goroutine has not been started
 	c        *cell[A, B]
 	gen      uint32
 	i        int

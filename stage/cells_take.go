@@ -9,11 +9,11 @@ func (e *cells[A, B]) Next(dst []Try[B]) int {
 		if stopped {
 			return 0
 		}
-		e.start()
+		e.begin()
 	}
-	k, round := 0, 0
+	k, whole := 0, !stopped
 	for {
-		got, more := e.take(dst[k:], k > 0 || round < spins)
+		got, more := e.take(dst[k:], whole || k > 0)
 		k += got
 		if k == len(dst) || (k > 0 && !more) {
 			break
@@ -21,9 +21,16 @@ func (e *cells[A, B]) Next(dst []Try[B]) int {
 		if more {
 			continue
 		}
-		if stopped || (!yield(&round) && e.await()) {
-			break
+		if !whole {
+			if stopped || e.await() {
+				break
+			}
+			continue
 		}
+		whole = e.yield()
+	}
+	if e.round > 0 {
+		e.rest()
 	}
 	if e.counted {
 		e.outs.Add(uint64(k))
@@ -31,6 +38,31 @@ func (e *cells[A, B]) Next(dst []Try[B]) int {
 	}
 	e.settle()
 	return k
+}
+
+// yield lets others run and wakes whom the workers want to have woken; false
+// means that it is time to park.
+func (e *cells[A, B]) yield() bool {
+	if e.round == 0 {
+		e.settle() // whoever waits for room need not wait for this
+		e.spins.Store(true)
+	}
+	if e.call.Load() {
+		e.answer()
+	}
+	if yield(&e.round) {
+		return true
+	}
+	e.spins.Store(false)
+	e.answer()
+	return false
+}
+
+// rest ends the yielding.
+func (e *cells[A, B]) rest() {
+	e.round = 0
+	e.spins.Store(false)
+	e.answer()
 }
 
 func countErrors[T any](items []Try[T]) (k int) {
@@ -42,7 +74,7 @@ func countErrors[T any](items []Try[T]) (k int) {
 	return k
 }
 
-func (e *cells[A, B]) start() {
+func (e *cells[A, B]) begin() {
 	e.started = true
 	e.mu.Lock()
 	e.rouse()

@@ -1,18 +1,14 @@
 package stage
 
-import (
-	"math/bits"
-	"runtime"
-	"time"
-)
+import "runtime"
 
-// guardRounds is how often the guard yields before it looks again: long enough
-// for a worker that runs to make progress that can be seen.
-const guardRounds = 8
-
-// guardLooks is how often a guard that finds nothing to do looks again before
-// it parks.
+// guardLooks is how often a guard looks before it acts on what another worker
+// is about to do anyway.
 const guardLooks = 2
+
+// guardPatience is how often a guard looks before it takes an item of a cell
+// that has only just been opened.
+const guardPatience = 8
 
 // The guard is at most one worker without work that stays awake, yielding,
 // while there is something that another worker could do. It acts when
@@ -39,24 +35,73 @@ func (e *cells[A, B]) rouse() {
 	if e.guard || e.working >= e.n {
 		return
 	}
+	var w *worker[A, B]
 	if k := len(e.idle) - 1; k >= 0 {
-		w := e.idle[k]
+		w = e.idle[k]
 		e.idle = e.idle[:k]
-		w.guard, e.guard = true, true
-		w.wait.Wake()
 	} else if e.spawned < e.n || (e.spawned == e.n && e.pulling) {
-		e.guard = true
-		e.spawn(&worker[A, B]{guard: true})
+		w = &worker[A, B]{wait: e.sub.NewWaiter(e.name, e.why), fresh: true}
+		e.spawned++
+		e.workers.add()
+	} else {
+		return
+	}
+	w.guard, e.guard = true, true
+	e.called = w
+	e.call.Store(true)
+	if !e.spins.Load() && e.call.Swap(false) {
+		e.launch(w)
 	}
 }
 
-// spawn starts w, which may be one whose goroutine has been lost in f.
-func (e *cells[A, B]) spawn(w *worker[A, B]) {
-	if w.wait == nil {
-		w.wait = e.sub.NewWaiter(e.name, e.why)
-		e.spawned++
+// launch wakes a worker, or starts its goroutine.
+func (e *cells[A, B]) launch(w *worker[A, B]) {
+	if w.fresh {
+		w.fresh = false
+		e.start(w)
+		return
 	}
-	e.workers.add()
+	w.wait.Wake()
+}
+
+// answer launches the worker that the consumer was left to.
+func (e *cells[A, B]) answer() {
+	if e.call.Swap(false) {
+		e.launch(e.called)
+	}
+}
+
+// Whoever is woken lands on the processor of who wakes it, behind a call of f
+// that may take long, and a goroutine that yields on the other processor keeps
+// that from looking there: it comes back through the global queue at once. So
+// waking is left to who yields: workers are woken by the consumer, and the
+// consumer by the guard, and both look once more when they cease to yield.
+
+// wakeCons wakes the consumer.
+func (e *cells[A, B]) wakeCons() {
+	e.poke.Store(true)
+	if !e.watch.Load() && e.poke.Swap(false) {
+		e.cons.Wake()
+	}
+}
+
+// look yields for a while, as the guard.
+func (e *cells[A, B]) look() {
+	e.watch.Store(true)
+	for range lookOnce {
+		if e.poke.Load() && e.poke.Swap(false) {
+			e.cons.Wake()
+		}
+		runtime.Gosched()
+	}
+	e.watch.Store(false)
+	if e.poke.Swap(false) {
+		e.cons.Wake()
+	}
+}
+
+// start runs w in a goroutine; crash does, when the one before is lost in f.
+func (e *cells[A, B]) start(w *worker[A, B]) {
 	e.sub.run.live.Add(1)
 	e.sub.spawn(e.ctx, func() { e.work(w) }, true, func(v any) { e.crash(w, v) })
 }
@@ -88,10 +133,10 @@ func (e *cells[A, B]) work(w *worker[A, B]) {
 // crash is called when f, or upstream's Next, has not returned: with the value
 // of the panic, or nil after runtime.Goexit.
 func (e *cells[A, B]) crash(w *worker[A, B], v any) {
-	defer e.workers.done()
 	if !w.calling || (v != nil && !e.recover) {
 		w.wait.Free()
 		e.sub.lost(e.name, v)
+		e.workers.done()
 		return
 	}
 	var err error = &stageError{e.name, ErrGoexit}
@@ -100,7 +145,7 @@ func (e *cells[A, B]) crash(w *worker[A, B], v any) {
 	}
 	w.c.in[w.i] = Try[A]{}
 	w.c.out[w.i] = Try[B]{Error: err}
-	e.spawn(w)
+	e.start(w)
 }
 
 // next finds w something to do: a cell of its own, or an item of another
@@ -110,8 +155,10 @@ func (e *cells[A, B]) crash(w *worker[A, B], v any) {
 func (e *cells[A, B]) next(w *worker[A, B]) bool {
 	e.mu.Lock()
 	e.finish(w)
-	guard, stuck, looks := w.guard, false, 0
+	guard, looks := w.guard, 0
 	w.guard = false
+	var before *cell[A, B] // the unclaimed cell of the look before
+	var gen uint32
 	for {
 		if e.sub.Stopped() {
 			if guard {
@@ -122,7 +169,7 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 		}
 		free := e.working < e.n
 		canPull := free && !e.pulling && !e.ended && e.room(e.grain) > 0
-		if canPull && (e.grain == 1 || e.working < e.procs || stuck) {
+		if canPull && (e.grain == 1 || e.working < e.procs || looks >= guardLooks) {
 			if guard {
 				e.guard, guard = false, false
 			}
@@ -130,7 +177,7 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 				e.mu.Unlock()
 				return true
 			}
-			stuck = false
+			looks = 0
 			continue
 		}
 		var unclaimed *cell[A, B]
@@ -140,7 +187,8 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 				break
 			}
 		}
-		if stuck && free && unclaimed != nil {
+		lasting := looks >= guardLooks && unclaimed == before && unclaimed != nil && unclaimed.gen == gen
+		if free && (lasting || looks >= guardPatience && unclaimed != nil) {
 			if i, ok := unclaimed.claim(); ok {
 				if guard {
 					e.guard = false
@@ -151,22 +199,31 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 				e.mu.Unlock()
 				return true
 			}
-			stuck = false
+			looks = 0
 			continue
 		}
 		work := canPull || (free && unclaimed != nil)
-		if (work || looks < guardLooks) && (guard || !e.guard) {
+		if (work || looks < loiters) && (guard || !e.guard) {
 			guard, e.guard = true, true
-			if looks++; work {
-				looks = 0
+			if before = unclaimed; before != nil {
+				gen = before.gen
 			}
-			before := e.progress()
 			e.mu.Unlock()
-			for range guardRounds {
+			e.look()
+			e.mu.Lock()
+			looks++
+			w.clock = 0
+			continue
+		}
+		if looks < loiters && e.loiter < e.procs-1 {
+			e.loiter++
+			e.mu.Unlock()
+			for range lookOnce {
 				runtime.Gosched()
 			}
 			e.mu.Lock()
-			stuck = e.progress() == before
+			e.loiter--
+			looks++
 			w.clock = 0
 			continue
 		}
@@ -181,18 +238,9 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 		e.mu.Unlock()
 		w.wait.Park()
 		e.mu.Lock()
-		w.clock, stuck, looks = 0, false, 0
+		w.clock, looks = 0, 0
 		guard, w.guard = w.guard, false
 	}
-}
-
-// progress changes whenever something has moved. Under mu.
-func (e *cells[A, B]) progress() uint64 {
-	p := e.moves
-	for _, c := range e.open {
-		p += c.word.Load() & wordByte
-	}
-	return p
 }
 
 // pull fills a cell from upstream and publishes it; false means that upstream
@@ -297,159 +345,6 @@ func (e *cells[A, B]) publish(c *cell[A, B], items int) {
 func (e *cells[A, B]) feed() {
 	if e.hungry {
 		e.hungry = false
-		e.cons.Wake()
-	}
-}
-
-// run calls f for the items of w's cell that w can claim; if called is set, f
-// has been called for the first one. It reports false when the stage is
-// closed.
-func (e *cells[A, B]) run(w *worker[A, B], called bool) bool {
-	c, i, items := w.c, w.i, w.c.items
-	in, out := c.in[:items], c.out[:items]
-	sub, ctx, value, refsA := e.sub, e.ctx, e.f.value, e.refsA
-	w.calling = true
-	for {
-		if !called {
-			if sub.Stopped() {
-				w.calling = false
-				return false
-			}
-			w.i = i
-			if a := &in[i]; value != nil && a.Error == nil {
-				// What call does, without the call.
-				b, err := value(ctx, a.Value)
-				if err != nil {
-					out[i] = Try[B]{Error: err}
-				} else {
-					out[i] = Try[B]{Value: b}
-				}
-			} else if !e.f.call(ctx, a, &out[i]) {
-				out[i] = Try[B]{Error: errDropped}
-				if !e.drops.Load() {
-					e.drops.Store(true)
-				}
-			}
-			if refsA {
-				in[i] = Try[A]{}
-			}
-		}
-		called = false
-		w.made++
-		if w.helps {
-			w.finished = e.share(c, i)
-			break
-		}
-		old := c.word.Add(1) - 1
-		j := int(old & wordByte)
-		if old&(sharedBit|waitBit) != 0 {
-			if old&sharedBit != 0 {
-				w.finished = e.share(c, i)
-			} else {
-				e.awake(c)
-			}
-		}
-		if j >= items {
-			w.finished = w.finished || old&sharedBit == 0
-			break
-		}
-		i = j
-	}
-	if w.finished && e.order == InOrder {
-		c.full.Store(true)
-		if c.word.Load()&waitBit != 0 {
-			e.awake(c)
-		}
-	}
-	w.calling = false
-	w.clock = now()
-	return true
-}
-
-// share marks item i of a shared cell done, and reports whether it was the
-// last one.
-func (e *cells[A, B]) share(c *cell[A, B], i int) (last bool) {
-	// All of this is settled before the item is done, after which the cell may
-	// be reused.
-	w := c.word.Load()
-	rest := low(int(w>>itemsShift)&wordByte) &^ low(int(w>>baseShift)&wordByte)
-	bit := uint64(1) << uint(i)
-	before := c.bits.Or(bit)
-	if c.word.Load()&waitBit != 0 {
-		e.awake(c)
-	}
-	return (before|bit)&rest == rest
-}
-
-// awake wakes the consumer, which waits for progress in c. If c has been
-// reused meanwhile, the consumer is woken in vain and looks again.
-func (e *cells[A, B]) awake(c *cell[A, B]) {
-	if c.word.And(^uint64(waitBit))&waitBit != 0 {
-		e.cons.Wake()
-	}
-}
-
-// finish keeps the books of what w has just run. Under mu.
-func (e *cells[A, B]) finish(w *worker[A, B]) {
-	c := w.c
-	if c == nil {
-		return
-	}
-	w.c = nil
-	e.moves++
-	if e.turn != nil {
-		e.turn.Wake() // its call takes the place of the one that has ended
-		e.turn = nil
-	} else {
-		e.working--
-	}
-	if w.finished {
-		w.finished = false
-		if e.order == AnyOrder {
-			e.close(c)
-			e.complete(c)
-		} else if c.gen == w.gen {
-			e.close(c) // the consumer may have given it back already
-		}
-	}
-	if w.helps {
-		return
-	}
-	took := w.clock - w.began
-	e.stat.Busy += took
-	e.pace(took, w.made)
-}
-
-// complete hands a cell to the consumer of a stage without order, unless all
-// that it held was filtered out. Under mu.
-func (e *cells[A, B]) complete(c *cell[A, B]) {
-	if e.drops.Load() {
-		kept := 0
-		for i := range c.items {
-			if c.out[i].Error != errDropped {
-				kept++
-			}
-		}
-		if kept == 0 {
-			clear(c.out[:c.items])
-			e.took.Add(uint64(c.items - bits.OnesCount64(c.taken)))
-			e.put(c)
-			if e.seen = e.took.Load(); e.ended && e.held() == 0 {
-				e.feed()
-			}
-			return
-		}
-	}
-	e.line(c)
-	e.feed()
-}
-
-// pace chooses the grain by the time that made items took. Under mu.
-func (e *cells[A, B]) pace(took time.Duration, made int) {
-	switch {
-	case took < cheapCell && made >= e.grain:
-		e.grain = min(2*e.grain, e.maxCell())
-	case took > slowCell && made > 0:
-		e.grain = max(1, min(e.grain/2, int(int64(made)*int64(slowCell)/int64(took))))
+		e.wakeCons()
 	}
 }

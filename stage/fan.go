@@ -102,15 +102,52 @@ func (f *fan[T]) put(l *lane[T], k int, over bool) (waited time.Duration, ok boo
 		l.full, l.fill, l.at = l.fill[:k], l.full[:cap(l.full)], 0
 	}
 	l.over = over
-	if !l.inRow && f.order == AnyOrder && (k > 0 || over) {
+	if f.order == AnyOrder && !l.inRow && k > 0 {
 		f.line(l)
 	}
-	if f.hungry && (f.order == AnyOrder || f.head == l) {
+	if over && k == 0 {
+		f.pass(l)
+	}
+	if h := f.head; f.hungry && h != nil && h.at < len(h.full) {
 		f.hungry = false
 		f.cons.Wake()
 	}
 	f.mu.Unlock()
 	return waited, true
+}
+
+// pass retires l, and what it held up, if all that it had has been taken: its
+// end takes no reader. Under mu.
+func (f *fan[T]) pass(l *lane[T]) {
+	if f.order == AnyOrder && !l.inRow {
+		f.retire(l)
+	}
+	for h := f.head; h != nil && h.over && h.at == len(h.full); h = f.head {
+		f.pop()
+		f.retire(h)
+	}
+}
+
+// pop takes the first lane off the list. Under mu.
+func (f *fan[T]) pop() {
+	l := f.head
+	f.head = l.next
+	if f.head == nil {
+		f.tail = nil
+	}
+	l.inRow, l.next = false, nil
+}
+
+// retire takes a lane that has been taken to its end off the books. Under mu.
+func (f *fan[T]) retire(l *lane[T]) {
+	f.open--
+	if f.done != nil {
+		f.done(l)
+	}
+	if f.hungry && f.ended && f.open == 0 {
+		f.hungry = false
+		f.cons.Wake()
+	}
 }
 
 // end says that no lane will be added. Under mu.
@@ -172,16 +209,9 @@ func (f *fan[T]) take(dst []Try[T]) (k int) {
 		if f.order == InOrder && !l.over {
 			return k
 		}
-		f.head = l.next
-		if f.head == nil {
-			f.tail = nil
-		}
-		l.inRow, l.next = false, nil
+		f.pop()
 		if l.over {
-			f.open--
-			if f.done != nil {
-				f.done(l)
-			}
+			f.retire(l)
 		}
 	}
 	return k

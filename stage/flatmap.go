@@ -148,13 +148,18 @@ func (m *flatMap[A, B]) release(l *lane[B]) {
 func (m *flatMap[A, B]) work(w *Waiter) bool {
 	m.fan.mu.Lock()
 	for m.pulling || m.ended || m.held >= m.window {
+		full := !m.pulling && !m.ended
 		m.idle = append(m.idle, w)
 		w.Arm()
 		m.fan.mu.Unlock()
+		began := now()
 		if !w.Park() {
 			return false
 		}
 		m.fan.mu.Lock()
+		if full {
+			m.stat.Blocked += now() - began
+		}
 	}
 	m.pulling = true
 	m.held++

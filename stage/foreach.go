@@ -2,7 +2,8 @@ package stage
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
+	"sync"
 	"time"
 )
 
@@ -19,7 +20,7 @@ func ForEach[T any](ctx context.Context, in Stream[T], n int, f func(context.Con
 	CheckFunc(fn, "f", f == nil)
 	c := Configure(fn, opts...)
 	if n > 1 {
-		return drive(ctx, "discard", consume(in, n, f, c), Config{}, nil, discard)
+		return drive(ctx, "discard", consume("foreach", in, n, f, c), Config{}, nil, discard)
 	}
 	return drive(ctx, "foreach", in, c, nil, func(s *Scope, name string, rd Reader[T]) error {
 		return forEach(s, name, rd, f, c)
@@ -27,9 +28,9 @@ func ForEach[T any](ctx context.Context, in Stream[T], n int, f func(context.Con
 }
 
 // consume runs f for each value, in any order, and emits errors only.
-func consume[T any](in Stream[T], n int, f func(context.Context, T) error, c Config) Stream[struct{}] {
+func consume[T any](operator string, in Stream[T], n int, f func(context.Context, T) error, c Config) Stream[struct{}] {
 	return New(func(s *Scope) Reader[struct{}] {
-		return openCells(s, "foreach", in, n, AnyOrder, TryFunc(func(ctx context.Context, a Try[T], out *Try[struct{}]) bool {
+		return openCells(s, operator, in, n, AnyOrder, TryFunc(func(ctx context.Context, a Try[T], out *Try[struct{}]) bool {
 			err := a.Error
 			if err == nil {
 				err = f(ctx, a.Value)
@@ -45,14 +46,6 @@ func forEach[T any](s *Scope, name string, rd Reader[T], f func(context.Context,
 	if c.RecoverPanics {
 		f = guardedVisit(name, f)
 	}
-	var seen, errs, busy atomic.Int64
-	s.Report(func() StageStats {
-		return StageStats{
-			Name: name, N: 1, Window: 1, In: uint64(seen.Load()), Out: uint64(seen.Load()),
-			Errors: uint64(errs.Load()), Busy: time.Duration(busy.Load()),
-		}
-	})
-	counted := s.run.stats != nil
 	visit := func(chunk []Try[T]) (bool, error) {
 		for i := range chunk {
 			if err := chunk[i].Error; err != nil {
@@ -67,20 +60,76 @@ func forEach[T any](s *Scope, name string, rd Reader[T], f func(context.Context,
 		}
 		return true, nil
 	}
-	err := pull(s, rd, func(chunk []Try[T]) (bool, error) {
-		if !counted {
-			return visit(chunk)
-		}
-		began := now()
-		more, err := visit(chunk)
-		busy.Add(int64(now() - began))
-		seen.Add(int64(len(chunk)))
-		return more, err
-	})
-	if err != nil && !s.Stopped() {
-		errs.Add(1)
+	if s.run.stats == nil {
+		return pull(s, rd, visit)
 	}
-	return err
+	seen := &counted[T]{rd: rd, name: name}
+	s.Report(seen.snapshot)
+	return pull(s, seen, func(chunk []Try[T]) (bool, error) {
+		for i := range chunk {
+			began := now()
+			more, err := visit(chunk[i : i+1])
+			seen.visited(now()-began, err)
+			if err != nil || !more {
+				return more, err
+			}
+		}
+		return true, nil
+	})
+}
+
+// counted is what a ForEach without goroutines reads if someone looks at its
+// Stats.
+type counted[T any] struct {
+	rd   Reader[T]
+	name string
+	mu   sync.Mutex
+	stat StageStats
+	room int
+	at   time.Duration // when Next was called, or 0
+}
+
+func (c *counted[T]) Next(dst []Try[T]) int {
+	c.mu.Lock()
+	c.room, c.at = len(dst), now()
+	c.stat.Calls = 0
+	c.mu.Unlock()
+	k := c.rd.Next(dst)
+	c.mu.Lock()
+	c.stat.Starved += now() - c.at
+	c.at = 0
+	c.stat.In += uint64(k)
+	c.stat.Calls = min(k, 1)
+	c.mu.Unlock()
+	return k
+}
+
+func (c *counted[T]) Close() { c.rd.Close() }
+
+// visited counts an item that f has been called for, or that is an error.
+func (c *counted[T]) visited(took time.Duration, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if errors.Is(err, errAborted) {
+		return
+	}
+	c.stat.Out++
+	c.stat.Busy += took
+	if err != nil {
+		c.stat.Errors++
+	}
+}
+
+func (c *counted[T]) snapshot() StageStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.stat
+	s.Name, s.N, s.Window = c.name, 1, max(c.room, 1)
+	s.InFlight = int(s.In - s.Out)
+	if c.at != 0 {
+		s.Starved += now() - c.at
+	}
+	return s
 }
 
 // guardedVisit makes a panic of f its error.

@@ -31,6 +31,7 @@ type hub[T any] struct {
 	branches []*branch[T]
 	begun    bool
 	ended    bool
+	gone     bool       // every branch that was opened has been closed
 	unclosed int        // branches opened and not closed
 	pump     *Waiter    // of the pump, for a reader to wait
 	idle     bool       // it does
@@ -92,12 +93,12 @@ func numbered(k int) []string {
 }
 
 // open returns branch i for a reader in s, or nil if it has been opened in
-// this run before: then the run reads the operator once more.
+// this run before, or upstream runs already: then it is run once more.
 func (h *hub[T]) open(i int, s *Scope) *branch[T] {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	b := h.branches[i]
-	if b.opened || h.begun {
+	if b.opened || h.begun || h.gone {
 		return nil
 	}
 	b.opened, b.scope = true, s
@@ -295,7 +296,8 @@ func (b *branch[T]) Close() {
 		b.space.Wake()
 	}
 	h.unclosed--
-	last, begun := h.unclosed == 0, h.begun
+	h.gone = h.unclosed == 0
+	last, begun := h.gone, h.begun
 	h.mu.Unlock()
 	if !last {
 		return
@@ -313,7 +315,8 @@ func (b *branch[T]) Close() {
 // other one waits too. A branch that the run does not read, or not any more, is
 // passed over. Read both in one run with [Run], [Zip] or [Merge]; whatever
 // reads one after the other, as [Concat] does, ends with [ErrStalled] once the
-// second branch is full.
+// second branch is full. A run that reads a branch twice runs in once more for
+// that, as does each inner stream of a [FlatMap] that reads one.
 func Split[T any, P Predicate[T]](in Stream[T], pred P, opts ...Option) (yes, no Stream[T]) {
 	test := predicate[T]("stage.Split", pred)
 	outs := fork("stage.Split", "split", in, []string{"yes", "no"}, opts, func(h *hub[T], item Try[T]) {

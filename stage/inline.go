@@ -2,7 +2,8 @@ package stage
 
 import "context"
 
-// inline runs f in the goroutine of whoever pulls.
+// inline runs f in the goroutine of whoever pulls. It takes one item at a time
+// until f proves cheap, so that what is done is not held back by what is not.
 type inline[A, B any] struct {
 	scope   *Scope
 	ctx     context.Context
@@ -12,14 +13,15 @@ type inline[A, B any] struct {
 	recover bool
 	refs    bool
 	buf     []Try[A]
+	pace    pace
 }
 
 func newInline[A, B any](s *Scope, name string, up Reader[A], f Func[A, B], recover bool) *inline[A, B] {
-	return &inline[A, B]{scope: s, ctx: s.ctx, up: up, f: f, name: name, recover: recover, refs: refs[A]()}
+	return &inline[A, B]{scope: s, ctx: s.ctx, up: up, f: f, name: name, recover: recover, refs: refs[A](), pace: pace{grain: 1}}
 }
 
 func (r *inline[A, B]) Next(dst []Try[B]) int {
-	room := min(len(dst), maxGrain)
+	room := min(len(dst), r.pace.grain)
 	if len(r.buf) < room {
 		r.buf = make([]Try[A], room)
 	}
@@ -29,7 +31,10 @@ func (r *inline[A, B]) Next(dst []Try[B]) int {
 			return 0
 		}
 		for !r.scope.Stopped() {
-			if k := r.apply(dst, got); k > 0 {
+			r.pace.start()
+			k := r.apply(dst, got)
+			r.pace.took(got)
+			if k > 0 {
 				return k
 			}
 			if got = r.up.Next(r.buf[:room]); got == 0 {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -417,15 +418,17 @@ func TestReadOfAPipeOfTheSystemIsEndedByCancel(t *testing.T) {
 }
 
 func TestLinesOpensWhenAskedAndClosesOnceHoweverTheRunEnds(t *testing.T) {
-	opened := 0
-	var src *source
+	var mu sync.Mutex
+	var opened []*source
 	in := stage.Lines(func(ctx context.Context) (io.ReadCloser, error) {
-		opened++
-		src = &source{data: []byte("a\nb\nc\n"), piece: func(int) int { return 2 }}
+		mu.Lock()
+		defer mu.Unlock()
+		src := &source{data: []byte("a\nb\nc\n"), piece: func(int) int { return 2 }}
+		opened = append(opened, src)
 		return src, ctx.Err()
 	})
 	wantList(t, stage.Take(in, 0))
-	if opened != 0 {
+	if len(opened) != 0 {
 		t.Fatal("opened although no line was asked for")
 	}
 	for i, run := range []func() error{
@@ -435,7 +438,7 @@ func TestLinesOpensWhenAskedAndClosesOnceHoweverTheRunEnds(t *testing.T) {
 		func() error { return stage.Discard(t.Context(), stage.Merge(in, in)) },
 		func() error {
 			return stage.ForEach(t.Context(), stage.Concat(stage.Take(in, 2), stage.Of("d")), 1, func(_ context.Context, line string) error {
-				if line == "d" && src.closed != 1 {
+				if line == "d" && opened[len(opened)-1].closed != 1 {
 					t.Error("the next stream is read before this one is closed")
 				}
 				return nil
@@ -445,12 +448,14 @@ func TestLinesOpensWhenAskedAndClosesOnceHoweverTheRunEnds(t *testing.T) {
 		if err := run(); err != nil {
 			t.Fatal(i, err)
 		}
-		if src.closed != 1 {
-			t.Fatalf("run %d: closed %d times", i, src.closed)
+		for _, src := range opened {
+			if src.closed != 1 {
+				t.Fatalf("run %d: closed %d times", i, src.closed)
+			}
 		}
 	}
-	if opened != 6 {
-		t.Fatal("opened", opened)
+	if len(opened) != 6 {
+		t.Fatal("opened", len(opened), "times")
 	}
 }
 

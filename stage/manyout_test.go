@@ -61,9 +61,9 @@ func TestSplitSendsEachValueToOneSideAndErrorsToBoth(t *testing.T) {
 	wantBranches(t, []stage.Stream[int]{yes, no}, []any{1, errB, 3}, []any{errB})
 	for _, window := range []int{1, 2, 63, 64, 65, 1000} {
 		for _, step := range []int{0, 1, 5} {
-			src := &script{items: numbers(3000), step: step}
+			src := &script{items: numbers(1000), step: step}
 			var evens, odds []any
-			for i := range 1500 {
+			for i := range 500 {
 				evens, odds = append(evens, 2*i), append(odds, 2*i+1)
 			}
 			wantBranches(t, splitter(src.stream(), stage.Window(window)), evens, odds)
@@ -260,12 +260,12 @@ func TestBranchThatEndsEarlyLetsTheOthersGoOn(t *testing.T) {
 	for how, run := range together {
 		for name, end := range early {
 			t.Run(how+"/"+name, func(t *testing.T) {
-				src := &script{items: numbers(20_000)}
+				src := &script{items: numbers(4_000)}
 				yes, no := stage.Split(src.stream(), even)
-				if k := run(t, end(yes), no); k != 10_000 {
-					t.Errorf("the other branch has emitted %d items, want 10000", k)
+				if k := run(t, end(yes), no); k != 2_000 {
+					t.Errorf("the other branch has emitted %d items, want 2000", k)
 				}
-				if src.gave.Load() != 20_000 || src.closed.Load() != 1 {
+				if src.gave.Load() != 4_000 || src.closed.Load() != 1 {
 					t.Errorf("the source has given %d items and been closed %d times", src.gave.Load(), src.closed.Load())
 				}
 			})
@@ -277,7 +277,7 @@ func TestBranchThatHasAllItWantsIsPassedOverBeforeItIsClosed(t *testing.T) {
 	// The reader of yes is busy with its last value for as long as the other one
 	// needs for everything, and cannot close yet.
 	synctest.Test(t, func(t *testing.T) {
-		yes, no := stage.Split(items(numbers(20_000)...), even, stage.Window(5))
+		yes, no := stage.Split(items(numbers(4_000)...), even, stage.Window(5))
 		all := make(chan struct{})
 		count := 0
 		err := stage.Run(t.Context(),
@@ -288,22 +288,22 @@ func TestBranchThatHasAllItWantsIsPassedOverBeforeItIsClosed(t *testing.T) {
 				return nil
 			}),
 			stage.To(no, 1, func(context.Context, int) error {
-				if count++; count == 10_000 {
+				if count++; count == 2_000 {
 					close(all)
 				}
 				return nil
 			}))
-		if err != nil || count != 10_000 {
+		if err != nil || count != 2_000 {
 			t.Error(err, count)
 		}
 	})
 	// The same for a reader that itself goes on to read the other one.
-	yes, no := stage.Split(items(numbers(20_000)...), even, stage.Window(5))
+	yes, no := stage.Split(items(numbers(4_000)...), even, stage.Window(5))
 	pairs := stage.Zip(stage.Concat(stage.Take(yes, 3), naturals()), no)
-	if k, err := stage.Count(t.Context(), pairs); k != 10_000 || err != nil {
+	if k, err := stage.Count(t.Context(), pairs); k != 2_000 || err != nil {
 		t.Error(k, err)
 	}
-	wantList(t, stage.Zip(stage.Take(yes, 1), stage.Drop(no, 5000)), pair{0, 10_001})
+	wantList(t, stage.Zip(stage.Take(yes, 1), stage.Drop(no, 1000)), pair{0, 2_001})
 }
 
 func TestSplitsNest(t *testing.T) {

@@ -281,6 +281,7 @@ func TestP5C48EndedByEightAtOnce(t *testing.T) {
 		for range 20 {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
 				src := &tally{t: t, size: 1000}
 				var m meter
 				for range 8 {

@@ -20,7 +20,7 @@ func To[T any](in Stream[T], n int, f func(context.Context, T) error, opts ...Op
 	c := Configure(fn, opts...)
 	return Sink{func(s *Scope) (func() error, func()) {
 		if n > 1 {
-			rd := Open(s, consume(in, n, f, c))
+			rd := Open(s, consume("to", in, n, f, c))
 			return func() error { return discard(s, "", rd) }, rd.Close
 		}
 		rd := Open(s, in)

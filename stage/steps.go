@@ -107,7 +107,7 @@ func takeUntil[T any](operator string, in Stream[T], k int, pred func(context.Co
 	return New(func(s *Scope) Reader[T] {
 		sub := s.Child()
 		up := Open(sub, in)
-		return &takeReader[T]{scope: s, sub: sub, up: up, left: k, pred: pred, name: s.Label("", operator)}
+		return &takeReader[T]{scope: s, sub: sub, up: up, left: k, pred: pred, name: s.Label("", operator), pace: pace{grain: 1}}
 	})
 }
 
@@ -119,6 +119,7 @@ type takeReader[T any] struct {
 	pred  func(context.Context, T) (bool, error)
 	name  string
 	ended bool
+	pace  pace // of pred
 }
 
 func (r *takeReader[T]) Next(dst []Try[T]) int {
@@ -131,12 +132,17 @@ func (r *takeReader[T]) Next(dst []Try[T]) int {
 	if r.left > 0 {
 		dst = dst[:min(len(dst), r.left)]
 	}
-	got := r.up.Next(dst)
-	if k, end := r.pass(dst[:got]); end {
-		r.end()
-		return k
+	if r.pred != nil {
+		dst = dst[:min(len(dst), r.pace.grain)]
 	}
-	return got
+	got := r.up.Next(dst)
+	r.pace.start()
+	k, end := r.pass(dst[:got])
+	r.pace.took(got)
+	if end {
+		r.end()
+	}
+	return k
 }
 
 // pass looks at what came and returns how much of it goes on, and whether that

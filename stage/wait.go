@@ -2,7 +2,6 @@ package stage
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"sync/atomic"
 )
@@ -25,10 +24,6 @@ const (
 	waiterParked
 	waiterWoken
 )
-
-// spins is how often a goroutine yields before it parks. A yield takes some
-// 100 ns when nobody else wants the processor, and lets others run otherwise.
-const spins = 16
 
 // Waiter is the place where one goroutine of a run waits for another one. It
 // is used by one goroutine at a time; Wake may be called by anyone.
@@ -166,14 +161,4 @@ func (r *run) stall() {
 		}
 	}
 	r.root.Cancel(e)
-}
-
-// yield lets other goroutines run; it reports false when it is time to park.
-func yield(round *int) bool {
-	if *round >= spins {
-		return false
-	}
-	*round++
-	runtime.Gosched()
-	return true
 }

@@ -54,6 +54,7 @@ func TestC128GzipIsRecognisedByContent(t *testing.T) {
 		{"two members.gz", append(zipped(t, one), zipped(t, two)...), one + two},
 		{"empty members.gz", slicesJoin(zipped(t, ""), zipped(t, one), zipped(t, ""), zipped(t, two), zipped(t, "")), one + two},
 		{"padded.gz", append(zipped(t, one), make([]byte, 700)...), one},
+		{"two members, padded.gz", slicesJoin(zipped(t, one), zipped(t, two), make([]byte, 700)), one + two},
 		{"no newline.gz", zipped(t, "a\nb"), "a\nb"},
 		{"empty", nil, ""},
 		{"one byte of magic", gzipMagic[:1], string(gzipMagic[:1])},

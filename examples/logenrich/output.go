@@ -54,7 +54,7 @@ func (o *output) write(_ context.Context, records []record) error {
 		o.offset.Store(r.offset)
 	}
 	o.lines.Add(int64(len(records)))
-	if time.Since(o.flushed) > flushAfter {
+	if o.caughtUp() || time.Since(o.flushed) > flushAfter {
 		return o.flushLocked()
 	}
 	return nil

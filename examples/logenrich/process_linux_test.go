@@ -74,9 +74,7 @@ func TestProgressIsShownOnATerminalOnly(t *testing.T) {
 		cmd := child(t, tt.args...)
 		var stdout bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, far
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		start(t, cmd)
 		far.Close()
 		if code := exitCode(t, cmd); code != exitOK {
 			t.Errorf("exit code %d", code)
@@ -100,9 +98,7 @@ func TestProgressLeavesTheOutputOnTheSameTerminalWhole(t *testing.T) {
 	got := terminalOutput(near)
 	cmd := child(t, "-latency", "20ms")
 	cmd.Stdout, cmd.Stderr = far, far
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	start(t, cmd)
 	far.Close()
 	if code := exitCode(t, cmd); code != exitOK {
 		t.Errorf("exit code %d", code)
@@ -135,9 +131,7 @@ func TestInterruptEndsWaitingForATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	start(t, cmd)
 	io.WriteString(near, logOf(1))
 	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
 		t.Fatal(err)

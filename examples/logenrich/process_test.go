@@ -22,7 +22,7 @@ import (
 )
 
 // watchdog ends a child that hangs; no test waits for it otherwise.
-const watchdog = time.Minute
+const watchdog = 30 * time.Second
 
 // child makes a command that is the program. The caller sets what it needs.
 func child(t *testing.T, args ...string) *exec.Cmd {
@@ -36,20 +36,26 @@ func child(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// exitCode waits for a child, with a limit, and returns how it ended.
+// start starts a child, which is killed if it has not ended in time.
+func start(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(watchdog, func() { cmd.Process.Kill() })
+	t.Cleanup(func() { timer.Stop() })
+}
+
+// exitCode waits for a child and returns how it ended.
 func exitCode(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
-	timer := time.AfterFunc(watchdog, func() { cmd.Process.Kill() })
 	err := cmd.Wait()
-	if !timer.Stop() {
-		t.Fatal("the program does not end")
-	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		t.Fatalf("killed by %v", status.Signal())
+		t.Fatalf("ended by the signal %v", status.Signal())
 	}
 	return cmd.ProcessState.ExitCode()
 }
@@ -68,11 +74,10 @@ func startTalk(t *testing.T, args ...string) talk {
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	stderr, err3 := cmd.StderrPipe()
-	if err := errors.Join(err1, err2, err3, cmd.Start()); err != nil {
+	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(watchdog, func() { cmd.Process.Kill() })
-	t.Cleanup(func() { timer.Stop() })
+	start(t, cmd)
 	return talk{cmd, in, out, bufio.NewReader(out), bufio.NewReader(stderr)}
 }
 
@@ -321,9 +326,7 @@ func TestHeadTakesOneLine(t *testing.T) {
 	cmd.Path = sh
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	start(t, cmd)
 	if code := exitCode(t, cmd); code != exitOK || strings.Count(stdout.String(), "\n") != 1 || stderr.Len() > 0 {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, &stdout, &stderr)
 	}
@@ -342,9 +345,7 @@ func TestFullDiskIsOneErrorAndLeavesNoFile(t *testing.T) {
 		}
 		var stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = full, &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		start(t, cmd)
 		result{exitCode(t, cmd), "", stderr.String()}.wantError(t, "write "+out, syscall.ENOSPC.Error())
 	}
 }

@@ -1,0 +1,28 @@
+package stage
+
+import "runtime"
+
+// A yield takes some 100 ns while nobody else wants the processor, and to park
+// costs little by itself. But where parking leaves a processor idle, waking it
+// again can take 100 µs and more on virtual machines. So a worker yields for a
+// while before it parks: the consumer is about to make room. The consumer does
+// so only shortly: it comes back through the scheduler's global queue and keeps
+// its processor from looking for work in the queues of the others.
+//
+// All of it is counted and none timed, because in a synctest bubble the clock
+// stands still meanwhile.
+const (
+	spins    = 24 // yields of a goroutine before it parks, but for
+	lookOnce = 8  // yields of a worker between two looks for work
+	loiters  = 12 // looks of a worker that finds none, before it parks
+)
+
+// yield lets other goroutines run; it reports false when it is time to park.
+func yield(round *int) bool {
+	if *round >= spins {
+		return false
+	}
+	*round++
+	runtime.Gosched()
+	return true
+}
