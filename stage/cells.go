@@ -215,6 +215,7 @@ type cells[A, B any] struct {
 	at      int // items of cur that are taken
 	credit  int // items taken and not yet in took
 	round   int // yields of the present wait
+	spun    int // and of those before, since it last parked
 }
 
 // worker is one of the n that call f. Its fields belong to its goroutine.

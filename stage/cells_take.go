@@ -11,7 +11,7 @@ func (e *cells[A, B]) Next(dst []Try[B]) int {
 		}
 		e.begin()
 	}
-	k, whole := 0, !stopped
+	k, whole := 0, !stopped && e.spun < spinBudget
 	for {
 		got, more := e.take(dst[k:], whole || k > 0)
 		k += got
@@ -60,6 +60,7 @@ func (e *cells[A, B]) yield() bool {
 
 // rest ends the yielding.
 func (e *cells[A, B]) rest() {
+	e.spun += e.round
 	e.round = 0
 	e.spins.Store(false)
 	e.answer()
@@ -179,6 +180,7 @@ func (e *cells[A, B]) await() (end bool) {
 			e.cons.Disarm()
 			return false
 		}
+		e.spun = 0
 		return !e.cons.Park()
 	}
 	e.mu.Lock()
@@ -199,5 +201,6 @@ func (e *cells[A, B]) await() (end bool) {
 		e.cons.Disarm()
 		return end
 	}
+	e.spun = 0
 	return !e.cons.Park()
 }

@@ -15,6 +15,10 @@ const (
 	spins    = 24 // yields of a goroutine before it parks, but for
 	lookOnce = 8  // yields of a worker between two looks for work
 	loiters  = 12 // looks of a worker that finds none, before it parks
+
+	// spinBudget is after how many yields, in any number of waits, a consumer
+	// parks at once: so that its processor looks around now and then.
+	spinBudget = 128
 )
 
 // yield lets other goroutines run; it reports false when it is time to park.
