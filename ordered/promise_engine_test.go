@@ -22,8 +22,8 @@ import (
 func TestP3ExactlyNCallsRunAlsoWhenCheapCallsSuddenlyBlock(t *testing.T) {
 	for _, o := range ops {
 		t.Run(o.name, func(t *testing.T) {
-			for _, n := range []int{1, 2, 4, 8, 32} {
-				for _, w := range []int{0, 1, n, 3*n + 1} {
+			for _, n := range []int{1, 2, 8, 32} {
+				for _, w := range []int{0, 1, 3*n + 1} {
 					for _, cheap := range []int{0, 100, 1500} {
 						synctest.Test(t, func(t *testing.T) {
 							want := n
@@ -63,12 +63,12 @@ func TestP3ExactlyNCallsRunAlsoWhenCheapCallsSuddenlyBlock(t *testing.T) {
 func TestP3P4C45ExactlyAWindowIsStartedBehindAStuckItem(t *testing.T) {
 	for _, o := range ops {
 		for _, n := range []int{2, 3, 8} {
-			for _, w := range []int{0, 1, 2, n, 16, 500} {
+			for _, w := range []int{0, 1, n, 300} {
 				for _, stuck := range []int{0, 1, 300} {
 					synctest.Test(t, func(t *testing.T) {
 						var calls, took atomic.Int64
 						during := 0
-						in := counted(o.over(stage.FromSlice(upTo(2000)), n, func(_ context.Context, v int) error {
+						in := counted(o.over(stage.FromSlice(upTo(1000)), n, func(_ context.Context, v int) error {
 							calls.Add(1)
 							if v == stuck {
 								time.Sleep(time.Hour)
@@ -80,7 +80,7 @@ func TestP3P4C45ExactlyAWindowIsStartedBehindAStuckItem(t *testing.T) {
 						if w > 0 && during != w || during < min(n, 2) && w == 0 || during > 64*n && w == 0 {
 							t.Errorf("%s n=%d window=%d, %d stuck: %d started", o.name, n, w, stuck, during)
 						}
-						if !slices.Equal(got, upTo(2000)) || err != nil {
+						if !slices.Equal(got, upTo(1000)) || err != nil {
 							t.Errorf("%s n=%d window=%d: %d items, %v", o.name, n, w, len(got), err)
 						}
 					})
@@ -95,7 +95,7 @@ func TestP3P4C45ExactlyAWindowIsStartedBehindAStuckItem(t *testing.T) {
 func TestP13ResultIsTakenAtTheInstantItsPrefixIsDone(t *testing.T) {
 	for _, o := range ops {
 		for _, n := range []int{1, 2, 8, 64} {
-			for _, cheap := range []int{0, 1, 777} {
+			for _, cheap := range []int{0, 500} {
 				for round := range 10 {
 					synctest.Test(t, func(t *testing.T) {
 						done := make([]time.Time, cheap+50)
@@ -282,6 +282,9 @@ func TestP9PanicsAndGoexitsHaveTheirPlace(t *testing.T) {
 
 // P10: no allocation per item in the steady state.
 func TestP10NoAllocationPerItem(t *testing.T) {
+	if raced {
+		t.Skip("the race detector slows this down and adds nothing")
+	}
 	none := func(context.Context, int) error { return nil }
 	for _, o := range ops {
 		if o.flat || o.name == "Catch" {

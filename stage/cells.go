@@ -61,6 +61,8 @@ const (
 	cheapCell = 20 * time.Microsecond // a cell that takes less makes the next larger
 	slowCell  = 60 * time.Microsecond // a cell that takes more makes the next smaller
 
+	slowCall = 200 * time.Microsecond // a call that takes more is waited for parked
+
 	wordByte   = 0xff
 	baseShift  = 8
 	itemsShift = 16
@@ -132,7 +134,7 @@ func (c *cell[A, B]) claim() (i int, ok bool) {
 	}
 }
 
-// Order says in which order a stage emits what it made of its items.
+// Order says in which order a [Transform] emits what it made of its items.
 type Order int
 
 const (
@@ -159,6 +161,7 @@ type cells[A, B any] struct {
 	window  int // 0: not given
 	order   Order
 	drops   atomic.Bool // f has dropped an item
+	slow    atomic.Bool // its calls take longer than slowCall
 	recover bool
 	procs   int
 	refsA   bool // values keep memory alive

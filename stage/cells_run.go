@@ -150,6 +150,9 @@ func (e *cells[A, B]) complete(c *cell[A, B]) {
 
 // pace chooses the grain by the time that made items took. Under mu.
 func (e *cells[A, B]) pace(took time.Duration, made int) {
+	if slow := made > 0 && took/time.Duration(made) > slowCall; slow != e.slow.Load() {
+		e.slow.Store(slow)
+	}
 	switch {
 	case took < cheapCell && made >= e.grain:
 		e.grain = min(2*e.grain, e.maxCell())

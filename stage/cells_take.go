@@ -11,7 +11,7 @@ func (e *cells[A, B]) Next(dst []Try[B]) int {
 		}
 		e.begin()
 	}
-	k, whole := 0, !stopped && e.spun < spinBudget
+	k, whole := 0, !stopped && e.spun < spinBudget && !e.slow.Load()
 	for {
 		got, more := e.take(dst[k:], whole || k > 0)
 		k += got

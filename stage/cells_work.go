@@ -11,23 +11,28 @@ const guardLooks = 2
 const guardPatience = 8
 
 // The guard is at most one worker without work that stays awake, yielding,
-// while there is something that another worker could do. It acts when
+// while there is something that another worker could do. It acts
 //
-//   - the pull right is to be had, and f is slow (cells of one item) or fewer
-//     workers are in f than there are processors; or
-//   - nothing has moved between two of its looks: then the workers are stuck
-//     in calls, and it pulls, or takes over an item of an open cell.
+//   - at once if the pull right is to be had, and f is slow (cells of one item)
+//     or fewer workers are in f than there are processors;
+//   - after guardLooks otherwise: then it pulls, or takes over an item of a cell
+//     that is still open.
 //
-// Before it does, it ceases to be the guard and rouses the next one. A guard
-// that gets to run has found a processor that nobody else wants, so it costs
-// little while the workers keep all of them busy.
-
-// While n calls run, nobody else is needed: whoever returns from f looks.
+// Before it does, it ceases to be the guard and rouses the next one. So the
+// last worker without work is awake as long as an item waits, however suddenly
+// f becomes slow; and a cell of a cheap f is done before anybody joins it.
 //
-// A worker in upstream's Next is in no call, and may be there for long. If then
+// While n calls run, nobody else is needed: whoever returns from f looks. But a
+// worker in upstream's Next is in no call, and may be there for long. If then
 // all others are in f, one more worker than n is started to watch over the open
 // cells. Should n calls run when the first one comes back, it keeps the pull
 // right and its cell until one of them returns, which goes idle in its stead.
+//
+// Whoever is woken lands on the processor of who wakes it, behind a call of f
+// that may take long, and a goroutine that yields on another processor keeps
+// that from looking there: it comes back through the global queue at once. So
+// waking is left to who yields: workers are woken by the consumer, and the
+// consumer by the guard; both look once more when they cease to yield.
 
 // rouse wakes an idle worker, or starts one, to be the guard, unless there is
 // one or none is needed. Under mu.
@@ -70,12 +75,6 @@ func (e *cells[A, B]) answer() {
 		e.launch(e.called)
 	}
 }
-
-// Whoever is woken lands on the processor of who wakes it, behind a call of f
-// that may take long, and a goroutine that yields on the other processor keeps
-// that from looking there: it comes back through the global queue at once. So
-// waking is left to who yields: workers are woken by the consumer, and the
-// consumer by the guard, and both look once more when they cease to yield.
 
 // wakeCons wakes the consumer.
 func (e *cells[A, B]) wakeCons() {
@@ -203,7 +202,8 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 			continue
 		}
 		work := canPull || (free && unclaimed != nil)
-		if (work || looks < loiters) && (guard || !e.guard) {
+		loiter := looks < loiters && !e.slow.Load()
+		if (work || loiter) && (guard || !e.guard) {
 			guard, e.guard = true, true
 			if before = unclaimed; before != nil {
 				gen = before.gen
@@ -215,7 +215,7 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 			w.clock = 0
 			continue
 		}
-		if looks < loiters && e.loiter < e.procs-1 {
+		if loiter && e.loiter < e.procs-1 {
 			e.loiter++
 			e.mu.Unlock()
 			for range lookOnce {

@@ -6,8 +6,10 @@ import (
 
 // FromChan emits what comes from ch until it is closed. When the run ends
 // first, the channel is left as it is: nobody reads on, and its sender must be
-// stopped by other means, such as the context of the run. A non-nil err
-// becomes the only item, and ch is not read. A nil ch without an error panics.
+// stopped by other means, such as the context of the run. Several runs, or
+// several places of one, that read ch share out what comes. It blocks while
+// nothing comes, and that is never taken for a stall. A non-nil err becomes the
+// only item, and ch is not read. A nil ch without an error panics.
 func FromChan[T any](ch <-chan T, err ...error) Stream[T] {
 	if e := given("stage.FromChan", err); e != nil {
 		return Failed[T](e)
@@ -66,8 +68,8 @@ func (r *chanReader[C, T]) Next(dst []Try[T]) int {
 func (r *chanReader[C, T]) Close() { r.ended = true }
 
 // ToChan runs in, sends each value to out, and closes out when the run has
-// ended. It returns the first error, as [ForEach] does. It blocks while nobody
-// receives, until ctx is done.
+// ended, however it did. It returns the first error, as [ForEach] does; errors
+// are not sent. It blocks while nobody receives, until ctx is done.
 func ToChan[T any](ctx context.Context, in Stream[T], out chan<- T) error {
 	CheckFunc("stage.ToChan", "out", out == nil)
 	defer close(out)
@@ -90,10 +92,11 @@ func ToChan[T any](ctx context.Context, in Stream[T], out chan<- T) error {
 	})
 }
 
-// ToRill runs in in the background as a rill stream: values and errors, each
-// in its place. The run ends, and the channel is closed, when in has ended or
-// ctx is done; in that case, or after a panic, the last item is an error that
-// says so. As always with rill, read the channel to its end or cancel ctx.
+// ToRill returns at once and runs in in the background as a rill stream: values
+// and errors, each in its place. The run ends, and the channel is closed, when in
+// has ended or ctx is done; in that case, or after a panic, the last item is an
+// error that says so. An error does not end the run. As always with rill, read
+// the channel to its end or cancel ctx; else the run is never over.
 func ToRill[T any](ctx context.Context, in Stream[T]) <-chan Try[T] {
 	out := make(chan Try[T], 1) // room for the last word
 	go func() {

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Collect runs in and returns its values. With an error there are none.
+// Collect runs in and returns its values, nil for an empty stream. With an
+// error there are none.
 func Collect[T any](ctx context.Context, in Stream[T]) ([]T, error) {
 	var out []T
 	err := drive(ctx, "collect", in, Config{}, nil, func(s *Scope, _ string, rd Reader[T]) error {
@@ -60,8 +61,8 @@ func First[T any](ctx context.Context, in Stream[T]) (value T, found bool, err e
 }
 
 // Any reports whether f is true for some value of in, n calls at once, and
-// stops as soon as it knows: at the first true or error. With an error the
-// answer is false.
+// stops as soon as it knows: at the first true or error that is there. With an
+// error the answer is false; for an empty stream it is false too.
 func Any[T any](ctx context.Context, in Stream[T], n int, f func(context.Context, T) (bool, error)) (bool, error) {
 	CheckN("stage.Any", n)
 	hits := Transform("any", in, n, AnyOrder, FilterFunc("stage.Any", f))
@@ -70,8 +71,8 @@ func Any[T any](ctx context.Context, in Stream[T], n int, f func(context.Context
 }
 
 // All reports whether f is true for every value of in, n calls at once, and
-// stops as soon as it knows: at the first false or error. With an error the
-// answer is false; for an empty stream it is true.
+// stops as soon as it knows: at the first false or error that is there. With an
+// error the answer is false; for an empty stream it is true.
 func All[T any](ctx context.Context, in Stream[T], n int, f func(context.Context, T) (bool, error)) (bool, error) {
 	CheckN("stage.All", n)
 	CheckFunc("stage.All", "f", f == nil)

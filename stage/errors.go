@@ -9,17 +9,19 @@ import (
 // Reported by the terminal of a run that could not go on.
 var (
 	// ErrStalled is returned when every goroutine of a run waits for another
-	// one of the same run, so that it could never move again. The error that
-	// wraps it lists who waits for what.
+	// one of the same run, so that it could never move again. The error that is
+	// returned lists who waits for what; errors.Is finds ErrStalled in it.
 	ErrStalled = errors.New("stage: run stalled")
 
-	// ErrGoexit takes the place of an item whose function ended its goroutine
-	// with runtime.Goexit (as testing.T.FailNow does).
+	// ErrGoexit takes the place of an item whose function ended its worker with
+	// runtime.Goexit (as testing.T.FailNow does). A run ends with it when another
+	// goroutine of the run was ended so, that of a source for instance. It comes
+	// with the name of the stage before it.
 	ErrGoexit = errors.New("stage: function called runtime.Goexit")
 )
 
-// Causes of the context that a run's functions see, and never returned by a
-// terminal: they tell a function why it was stopped.
+// Causes of the context that a run's functions see, as [context.Cause] tells
+// them, and never returned by a terminal: they say why a function was stopped.
 var (
 	// ErrEnded is the cause when the run has its result and the call is no
 	// longer needed.

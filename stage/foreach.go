@@ -12,8 +12,8 @@ import (
 // that it meets, of the stream or of f, and cancels the rest at once; the
 // cause if ctx ends first; nil when all values have been seen.
 //
-// Like every terminal it returns only after every goroutine of the run has
-// ended, and raises a panic of any function of the run as a *[Panic].
+// Like every terminal but [ToRill] it returns only after every goroutine of the
+// run has ended, and raises a panic of any function of the run as a *[Panic].
 func ForEach[T any](ctx context.Context, in Stream[T], n int, f func(context.Context, T) error, opts ...Option) error {
 	const fn = "stage.ForEach"
 	CheckN(fn, n)

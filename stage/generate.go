@@ -13,8 +13,9 @@ import (
 // never more than one item ahead; it reports false when no more are needed,
 // and then f must return. It may be called by the goroutine of f alone.
 //
-// f's context ends with the run. An error that f returns is the last item,
-// unless it only says that the context has ended.
+// f's context ends with the run, and when downstream needs no more. An error
+// that f returns is the last item, unless it only says that the context has
+// ended. The run is over only when f has returned.
 func Generate[T any](f func(ctx context.Context, yield func(T) bool) error) Stream[T] {
 	CheckFunc("stage.Generate", "f", f == nil)
 	return generate("generate", func(ctx context.Context, yield func(Try[T]) bool) error {
@@ -23,7 +24,8 @@ func Generate[T any](f func(ctx context.Context, yield func(T) bool) error) Stre
 }
 
 // FromSeq emits the values of seq, which is run in a goroutine of its own, as
-// the function of [Generate] is. A non-nil err becomes the only item.
+// the function of [Generate] is; it knows no context, so what blocks in it holds
+// up the end of the run. A non-nil err becomes the only item.
 func FromSeq[T any](seq iter.Seq[T], err ...error) Stream[T] {
 	if e := given("stage.FromSeq", err); e != nil {
 		return Failed[T](e)
@@ -39,8 +41,8 @@ func FromSeq[T any](seq iter.Seq[T], err ...error) Stream[T] {
 	})
 }
 
-// FromSeq2 emits the values of seq, and its non-nil errors in their place, as
-// [FromSeq] does.
+// FromSeq2 emits the values of seq, as [FromSeq] does. Where the error of a pair
+// is not nil it is the item, and the value is dropped; seq goes on.
 func FromSeq2[T any](seq iter.Seq2[T, error]) Stream[T] {
 	CheckFunc("stage.FromSeq2", "seq", seq == nil)
 	return generate("seq2", func(_ context.Context, yield func(Try[T]) bool) error {

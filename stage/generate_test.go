@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -61,6 +62,31 @@ func TestGeneratorIsNeverMoreThanOneItemAhead(t *testing.T) {
 		if y.closed.Load() != 1 || y.refused.Load() != 1 {
 			t.Errorf("f has returned %d times, and yield false %d times", y.closed.Load(), y.refused.Load())
 		}
+	})
+}
+
+func TestGeneratorIsNotAskedForMoreByAReaderThatLeftWithLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		called := atomic.Int64{}
+		in := stage.Generate(func(_ context.Context, yield func(int) bool) error {
+			for i := 0; i == 0 || yield(i); i++ {
+				if called.Add(1); i == 0 {
+					yield(0)
+					time.Sleep(time.Second)
+				}
+			}
+			return nil
+		})
+		hands(t, t.Context(), in, func(rd stage.Reader[int]) {
+			var buf [64]stage.Try[int]
+			if k := rd.Next(buf[:]); k != 1 {
+				t.Errorf("gives %d items, want the one that is there", k)
+			}
+			time.Sleep(time.Minute)
+			if called.Load() != 1 {
+				t.Errorf("f has gone on to item %d although nothing was asked for", called.Load())
+			}
+		})
 	})
 }
 
@@ -270,14 +296,17 @@ func TestGeneratorsContextHasTheValuesOfTheRunsAndEndsWithIt(t *testing.T) {
 		}
 		return nil
 	})
-	err := stage.Discard(ctx, stage.Concat(stage.Take(in, 3), stage.Of(1)))
-	if err != nil || inner.Err() == nil || ctx.Err() != nil {
-		t.Fatal(err, inner.Err(), ctx.Err())
+	for range 200 {
+		err := stage.Discard(ctx, stage.Concat(stage.Take(in, 3), stage.Of(1)))
+		if err != nil || inner.Err() == nil || ctx.Err() != nil {
+			t.Fatal(err, inner.Err(), ctx.Err())
+		}
 	}
 }
 
 func TestPanicInAGeneratorIsRaisedByTheTerminalAfterItsItems(t *testing.T) {
-	for _, k := range []int{0, 1, 100} {
+	for i := range 300 {
+		k := []int{0, 1, 100}[i%3]
 		asked := false
 		in := stage.Generate(func(_ context.Context, yield func(int) bool) error {
 			for i := range k {
@@ -316,9 +345,44 @@ func TestGoexitInAGeneratorIsAnError(t *testing.T) {
 		return nil
 	})
 	next := stage.Generate(func(context.Context, func(int) bool) error { asked = true; return nil })
-	got, err := stage.Collect(t.Context(), stage.Concat(in, next))
-	if !errors.Is(err, stage.ErrGoexit) || !strings.Contains(err.Error(), "generate#1") || got != nil || asked {
-		t.Fatal(got, err, asked)
+	for range 300 {
+		got, err := stage.Collect(t.Context(), stage.Concat(in, next))
+		if !errors.Is(err, stage.ErrGoexit) || !strings.Contains(err.Error(), "generate#1") || got != nil || asked {
+			t.Fatal(got, err, asked)
+		}
+	}
+}
+
+func TestGeneratorAndReaderNeverMissEachOther(t *testing.T) {
+	// Each comes to wait at about the time when the other is done.
+	const k = 20_000
+	idle := func(r *rand.Rand) {
+		for range 8 + r.IntN(40) {
+			runtime.Gosched()
+		}
+	}
+	seed := rand.Uint64()
+	in := stage.Generate(func(_ context.Context, yield func(int) bool) error {
+		r := rand.New(rand.NewPCG(seed, 1))
+		for i := range k {
+			idle(r)
+			yield(i)
+		}
+		return nil
+	})
+	err := hands(t, t.Context(), in, func(rd stage.Reader[int]) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var buf [1]stage.Try[int]
+		for i := range k {
+			if got := rd.Next(buf[:]); got != 1 || buf[0].Value != i {
+				t.Errorf("seed %d, item %d: gives %d items, %v", seed, i, got, buf[0])
+				return
+			}
+			idle(r)
+		}
+	})
+	if err != nil {
+		t.Fatal(seed, err)
 	}
 }
 

@@ -31,12 +31,13 @@ type LineTooLongError struct {
 	Line   int    // its number, from 1
 	Length int64  // in bytes, without its end
 	Limit  int    // what MaxLine allowed
-	Prefix string // how it begins
+	Prefix string // its first 64 bytes, or all if it has fewer
 }
 
 // linePrefix is how much of an overlong line its error keeps.
 const linePrefix = 64
 
+// Error says which line it was, how long, and how it begins.
 func (e *LineTooLongError) Error() string {
 	return fmt.Sprintf("stage: line %d is %d bytes long, more than %d: %q…", e.Line, e.Length, e.Limit, e.Prefix)
 }
@@ -47,13 +48,15 @@ func (e *LineTooLongError) Error() string {
 // reading, is the last item, after all lines before it; what stands before a
 // reading error without an end is a line.
 //
-// open is called when the first line is asked for, and what it returns is
-// closed when the stream ends; also when the run does while Read blocks, so
-// that a pipe or a connection ends the Read.
+// open is called when the first line is asked for, in the goroutine of whoever
+// pulls, as Read is. What it returns is closed when the stream is, and at once,
+// by another goroutine, when the run ends while Read blocks: so a pipe or a
+// connection ends the Read. A Read that Close does not end holds up the end of
+// the run.
 //
 // Lines are emitted as they come: a slow source is not waited for while there
-// is one. The buffer is at most twice as large as the longest line so far, but
-// for 64 KiB, and at most MaxLine plus 64 KiB.
+// is one. The buffer begins with 64 KiB and doubles for a longer line, up to
+// MaxLine plus 64 KiB. A line that is too long is not kept in memory.
 func Lines(open func(context.Context) (io.ReadCloser, error), opts ...LineOption) Stream[string] {
 	CheckFunc("stage.Lines", "open", open == nil)
 	c := lineConfig{max: DefaultMaxLine}

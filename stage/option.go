@@ -2,7 +2,7 @@ package stage
 
 import "strconv"
 
-// Inline, given as n, runs a function in the goroutine of whoever pulls: no
+// Inline is the n that runs a function in the goroutine of whoever pulls: no
 // goroutine, no hop, no window. It is for cheap pure functions.
 const Inline = 0
 
@@ -17,7 +17,7 @@ type Option func(*Config)
 type Config struct {
 	Name          string // "" if none was given
 	Window        int    // 0 if none was given
-	RecoverPanics bool
+	RecoverPanics bool   // whether that was given
 }
 
 // Name names a stage in Stats, in errors and panics, and in the pprof label of
@@ -26,10 +26,14 @@ type Config struct {
 func Name(name string) Option { return func(c *Config) { c.Name = name } }
 
 // Window bounds the items that a stage holds, taken from upstream and not yet
-// taken by downstream, to exactly w ≥ 1. A window smaller than n leaves
-// functions of the stage idle. Without it the window is n while the function
-// is slow and up to 64·n while it is cheap. For Split, Partition, Tee and
-// Balance it is the number of items that each branch holds, 64 if not given.
+// taken by downstream, to exactly w ≥ 1; a smaller w panics. With a window
+// smaller than n, no more than w calls run at once. Without it the window is n
+// while the function is slow and up to 64·n while it is cheap.
+//
+// For [FlatMap] it is the number of values whose inner streams have begun and
+// not been passed on to their end, n if not given. For [Split], [Partition],
+// [Tee] and [Balance] it is the number of items that each branch holds, 64 if
+// not given. With [Inline] it has no effect.
 func Window(w int) Option {
 	if w < 1 {
 		argPanic("stage.Window", "window is %d, want at least 1", w)
@@ -38,11 +42,14 @@ func Window(w int) Option {
 }
 
 // RecoverPanics makes a panic of a stage's function the error of the item that
-// caused it, a *[Panic] in the item's place, instead of the end of the run.
+// caused it, a *[Panic] in the item's place, instead of the end of the run. For
+// [FlatMap] that is a panic of the function that makes the inner streams, not
+// one within them. [Split], [Partition], [Tee] and [Balance] ignore it.
 func RecoverPanics() Option { return func(c *Config) { c.RecoverPanics = true } }
 
-// Configure applies options for the function fn, which is named in the panic
-// if one of them is nil.
+// Configure returns what the options come to, for the constructor fn of an
+// operator outside this package; fn is named in the panic if one of them is nil.
+// Of several options of one kind the last one counts.
 func Configure(fn string, opts ...Option) Config {
 	CheckN(fn, 0, opts...)
 	var c Config
@@ -52,8 +59,8 @@ func Configure(fn string, opts ...Option) Config {
 	return c
 }
 
-// CheckN panics, naming the function fn, unless n can be a parallelism and no
-// option is nil.
+// CheckN panics, naming the function fn, unless n can be a parallelism, 0
+// ([Inline]) to 1,048,576, and no option is nil.
 func CheckN(fn string, n int, opts ...Option) {
 	if n < 0 || n > maxN {
 		argPanic(fn, "n is %d, want 0 (Inline) to %d", n, maxN)

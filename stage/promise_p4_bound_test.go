@@ -53,20 +53,20 @@ func TestP4ExplicitWindowIsExact(t *testing.T) {
 		"cheap": func(context.Context, int) error { return nil },
 		"slow":  func(context.Context, int) error { time.Sleep(time.Millisecond); return nil },
 		"mixed": func(_ context.Context, v int) error {
-			if v%1000 > 700 {
+			if v%600 > 400 {
 				time.Sleep(time.Duration(v%7) * 30 * time.Microsecond)
 			}
 			return nil
 		},
 	}
-	const size = 1500
+	const size = 900
 	for _, op := range engineOps {
 		t.Run(op.name, func(t *testing.T) {
 			for name, f := range speeds {
 				for _, n := range []int{1, 2, 8} {
-					for _, w := range []int{1, n, 2*n + 1, 300} {
+					for _, w := range []int{1, n, 2*n + 1, 150} {
 						synctest.Test(t, func(t *testing.T) {
-							held(t, op, size, n, w, f, []int{0, 1, 10, 750, 1100, size - 3, size - 1}, func(v, held int) {
+							held(t, op, size, n, w, f, []int{0, 1, 10, 500, 650, size - 3, size - 1}, func(v, held int) {
 								exact := held == w
 								if op.flat {
 									// The stream of an item that has been taken may not have ended.
@@ -139,7 +139,7 @@ func TestP4C45NothingPilesUpBehindOneStuckItem(t *testing.T) {
 		}
 		t.Run(op.name, func(t *testing.T) {
 			for _, n := range []int{2, 8} {
-				for _, w := range []int{0, 1, n, 16, 1000} {
+				for _, w := range []int{0, 1, 16, 500} {
 					for _, stuck := range []int{0, 1, 777} {
 						synctest.Test(t, func(t *testing.T) { pileUp(t, op, n, w, stuck) })
 					}
@@ -150,7 +150,7 @@ func TestP4C45NothingPilesUpBehindOneStuckItem(t *testing.T) {
 }
 
 func pileUp(t *testing.T, op engineOp, n, w, stuck int) {
-	src := &tally{t: t, size: 3000}
+	src := &tally{t: t, size: 1500}
 	f := func(_ context.Context, v int) error {
 		if v == stuck {
 			time.Sleep(time.Hour)
@@ -240,12 +240,12 @@ func TestP4DroppedItemsLeaveTheWindow(t *testing.T) {
 			for _, w := range []int{1, n, 100} {
 				for _, every := range []int{2, 10, 5000} {
 					synctest.Test(t, func(t *testing.T) {
-						src := &tally{t: t, size: 5000}
+						src := &tally{t: t, size: 3000}
 						few := stage.Transform("few", src.stream(), n, order, stage.FilterFunc("few", func(_ context.Context, v int) (bool, error) {
 							return v%every == every-1, nil
 						}), stage.Window(w))
 						got, err := stage.Collect(t.Context(), few)
-						if err != nil || len(got) != 5000/every {
+						if err != nil || len(got) != 3000/every {
 							t.Errorf("order=%d n=%d window=%d every=%d: %d, %v", order, n, w, every, len(got), err)
 						}
 					})
@@ -262,7 +262,7 @@ func TestP4UpstreamIsNeverOfferedMoreThanTheRoom(t *testing.T) {
 		for _, n := range []int{1, 3} {
 			for _, w := range []int{1, 5, 70} {
 				synctest.Test(t, func(t *testing.T) {
-					src := &tally{t: t, size: 4000}
+					src := &tally{t: t, size: 1200}
 					var took atomic.Int64
 					var worst atomic.Int64
 					watch := stage.New(func(s *stage.Scope) stage.Reader[int] {

@@ -23,7 +23,7 @@ func alive() int {
 	for {
 		k := runtime.Stack(stacks, true)
 		if k < len(stacks) {
-			return bytes.Count(stacks[:k], []byte("sluice/stage.(*Scope).spawn.func"))
+			return bytes.Count(stacks[:k], []byte("created by github.com/seed95b73fdc/sluice/stage.(*Scope).spawn "))
 		}
 		stacks = make([]byte, 2*len(stacks))
 	}

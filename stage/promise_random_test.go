@@ -94,8 +94,8 @@ func newPlan(rng *rand.Rand) *plan {
 }
 
 func TestRandomRunsKeepEveryPromise(t *testing.T) {
-	rounds := 1500
-	if testing.Short() {
+	rounds := 800
+	if testing.Short() || raced {
 		rounds = 200
 	}
 	seeds(t, rounds, func(t *testing.T, seed uint64) {

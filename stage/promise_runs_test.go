@@ -21,9 +21,9 @@ import (
 func TestP1EveryItemComesOutOnceForAnyNAndWindow(t *testing.T) {
 	for _, op := range engineOps {
 		t.Run(op.name, func(t *testing.T) {
-			for _, n := range []int{stage.Inline, 1, 2, 3, 4, 8, 32, 100} {
+			for _, n := range []int{stage.Inline, 1, 2, 3, 8, 100} {
 				for _, w := range []int{0, 1, 3, 50} {
-					for _, size := range []int{0, 1, 2, 63, 64, 65, 129, 1500} {
+					for _, size := range []int{0, 1, 63, 64, 65, 700} {
 						in := op.over(stage.FromSlice(upTo(size)), n, func(context.Context, int) error { return nil }, windowed(w)...)
 						got, err := stage.Collect(t.Context(), in)
 						if op.order == stage.AnyOrder {
@@ -47,9 +47,15 @@ func TestP1EveryItemComesOutOnceWhateverTheScheduler(t *testing.T) {
 		for _, op := range engineOps {
 			for _, n := range []int{1, 2, 4, 8} {
 				for _, w := range []int{0, 1, n, 3*n + 1} {
-					const size = 1000
+					const size = 500
 					in := op.over(stage.FromSlice(upTo(size)), n, func(_ context.Context, v int) error {
-						for range v * 7919 % 5 {
+						// Now and then for long enough that others take over what is
+						// left of the cell, just as its owner comes back.
+						yields := v * 7919 % 5
+						if v%17 == 0 {
+							yields = 10 + v%150
+						}
+						for range yields {
 							runtime.Gosched()
 						}
 						return nil
@@ -76,7 +82,7 @@ func TestP1EveryItemComesOutOnceWhateverTheScheduler(t *testing.T) {
 }
 
 func TestP5ThousandsOfRunsOfAllKindsAtOnce(t *testing.T) {
-	const runs = 1500
+	const runs = 1200
 	double := func(_ context.Context, v int) (int, error) { return 2 * v, nil }
 	var all sync.WaitGroup
 	for k := range runs {
@@ -185,7 +191,7 @@ func TestP6C44FMayAskAboutItsOwnRun(t *testing.T) {
 func TestP3C59HandOversOnOneProcessor(t *testing.T) {
 	old := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(old)
-	const items = 10_000
+	const items = 5_000
 	for _, op := range cellOps {
 		for _, n := range []int{1, 4} {
 			began := time.Now()

@@ -12,7 +12,8 @@ type Sink struct {
 	open func(s *Scope) (loop func() error, close func())
 }
 
-// To is the end at which f is called for each value of in, as [ForEach] does.
+// To is the end at which f is called for each value of in, as [ForEach] does;
+// with n = 1 or [Inline] in order, in one goroutine of the run.
 func To[T any](in Stream[T], n int, f func(context.Context, T) error, opts ...Option) Sink {
 	const fn = "stage.To"
 	CheckN(fn, n)
@@ -36,7 +37,8 @@ func To[T any](in Stream[T], n int, f func(context.Context, T) error, opts ...Op
 // the upstream of the branches of a [Split], runs once. It returns when all
 // have ended: nil, or the first error that one of them met, at which the
 // others are cancelled. If the ends wait for each other for good it returns an
-// [ErrStalled] that says how.
+// [ErrStalled] that says how. Each end has a goroutine of its own. A zero Sink
+// panics.
 func Run(ctx context.Context, sinks ...Sink) error {
 	for i, k := range sinks {
 		if k.open == nil {

@@ -51,7 +51,9 @@ func newRun(ctx context.Context) *run {
 }
 
 // Scope is the part of a run that one stage works in: its context, its
-// goroutines, its books. Cancelling a scope ends the scopes below it.
+// goroutines, its books. Cancelling a scope ends the scopes below it. The
+// function given to [New] gets one. All methods may be called by any goroutine,
+// until the run has ended.
 type Scope struct {
 	run     *run
 	ctx     context.Context
@@ -103,8 +105,9 @@ func (s *Scope) Stopped() bool {
 func (s *Scope) userDone() bool { return s.run.user.Err() != nil }
 
 // Child returns a scope below s that can be cancelled on its own. A stage
-// whose goroutines pull opens its input with a child, to cancel it in Close.
-// Every child must be cancelled in the end.
+// whose goroutines pull, or that ends before its input does, opens its input
+// with a child, to cancel it in Close or earlier. Every child must be cancelled
+// in the end.
 func (s *Scope) Child() *Scope { return newScope(s.ctx, s.run, s, s.family) }
 
 // nested returns a child for streams that come up during the run: what they
@@ -115,7 +118,10 @@ func (s *Scope) nested() *Scope {
 	return n
 }
 
-// Cancel ends the context of s with the cause given. Never blocks.
+// Cancel ends the context of s, and of the scopes below it, with the cause
+// given; of several calls the first one counts. Never blocks. A scope that was
+// not made with [Scope.Child] belongs to who made it: end a run with
+// [Scope.Fail].
 func (s *Scope) Cancel(cause error) {
 	r := s.run
 	r.mu.Lock()
@@ -144,7 +150,8 @@ func (s *Scope) mark() {
 }
 
 // Fail ends the whole run; its terminal returns err unless it met an error
-// of the stream first. Never blocks.
+// of the stream first. Of several calls the first one counts. Never blocks. It is
+// for what belongs to no item; an error of an item is better an item.
 func (s *Scope) Fail(err error) {
 	r := s.run
 	r.mu.Lock()
@@ -155,8 +162,9 @@ func (s *Scope) Fail(err error) {
 	r.root.Cancel(err)
 }
 
-// Label names a stage: the name given, or the operator with its number in
-// the run, as in "map#2".
+// Label names a stage: the name given, or if that is "" the operator with its
+// number in the run, as in "map#2". Call it once for each stage, after its inputs
+// have been opened, so that numbers go downstream.
 func (s *Scope) Label(name, operator string) string {
 	k := s.run.opens.Add(1)
 	if name != "" {
@@ -172,8 +180,12 @@ func labelled(ctx context.Context, name string) context.Context {
 }
 
 // Go runs f in a goroutine that belongs to the run: the terminal returns only
-// after it has ended. A panic of f is raised in the terminal's goroutine, with
-// the name of the stage; runtime.Goexit fails the run with ErrGoexit.
+// after it has ended. It has name as its pprof label sluice.stage. A panic of f
+// is raised in the terminal's goroutine, with the name of the stage;
+// runtime.Goexit fails the run with ErrGoexit. Go never blocks; it is called from
+// Next, or by another goroutine of the run, not before the first Next. Where f
+// waits for another goroutine of the run it must do so in a [Waiter]: any other
+// wait counts as work, and hides a stall.
 func (s *Scope) Go(name string, f func()) {
 	s.run.live.Add(1)
 	s.spawn(labelled(s.ctx, name), f, true, func(v any) { s.lost(name, v) })
@@ -243,10 +255,12 @@ type family struct {
 }
 
 // Shared returns the run's instance of a node that several streams of a run
-// read together. key is the node's identity. use is called with each instance
-// that exists, in order, and says whether the caller can take part in it; if
-// none will do, create makes another one, with a scope of its own that ends
-// with the run and not with the caller.
+// have in common. It is called while streams are opened, by functions given to
+// [New]. key is the node's identity: a pointer, made when the streams are
+// described. use is called with each instance that exists, in order, and says
+// whether the caller can take part in it; if none will do, create makes another
+// one, with a scope of its own that ends with the run and not with the caller,
+// and use is called for that too.
 func Shared[N any](s *Scope, key any, use func(N) bool, create func(*Scope) N) N {
 	f := s.family
 	f.mu.Lock()

@@ -1,11 +1,12 @@
 package stage
 
-// Of is the stream of the items given.
+// Of is the stream of the items given, as [FromSlice] of them.
 func Of[T any](items ...T) Stream[T] { return FromSlice(items) }
 
 // FromSlice emits the elements of s, which must not change while a run reads
-// them. A non-nil err becomes the only item, so that FromSlice(os.ReadDir(d))
-// fits as it stands.
+// them, and ends after the last one. Never blocks. A non-nil err becomes the only
+// item, so that FromSlice(os.ReadDir(d)) fits as it stands; more than one err
+// panics.
 func FromSlice[T any](s []T, err ...error) Stream[T] {
 	if e := given("stage.FromSlice", err); e != nil {
 		return Failed[T](e)

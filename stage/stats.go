@@ -13,7 +13,7 @@ import (
 // parallelism helps.
 type StageStats struct {
 	Name     string
-	N        int           // its parallelism
+	N        int           // its parallelism; 1 for a ForEach or To with Inline
 	In       uint64        // items taken from upstream, errors included
 	Out      uint64        // items taken by downstream, errors included
 	Errors   uint64        // errors taken by downstream
@@ -25,7 +25,8 @@ type StageStats struct {
 	Blocked  time.Duration // time in which the window was full; of a FlatMap, in which its workers waited for downstream, summed
 }
 
-// Stats collects the [StageStats] of the runs of a context; see [WithStats].
+// Stats collects the [StageStats] of the runs of a context; see [WithStats]. It
+// may be used by any number of goroutines and runs at once.
 type Stats struct {
 	mu    sync.Mutex
 	runs  []*run
@@ -35,9 +36,12 @@ type Stats struct {
 type statsKey struct{}
 
 // WithStats returns a context whose runs report to the Stats returned. Listed
-// are the stages that have goroutines of their own, and ForEach. Not listed are
-// stages of the inner streams of a FlatMap, and runs that a function starts
-// with the context it was given; give those a Stats of their own.
+// are the stages that call a function with n ≥ 1 (those of [Any], [All] and
+// ordered.First too), ForEach, To and Reduce with any n, and operators that call
+// [Scope.Report]. Not listed are sources, [Merge], the many-outs, what runs in
+// the goroutine of whoever pulls, other terminals, stages of the inner streams of
+// a FlatMap, and runs that a function starts with the context it was given; give
+// those a Stats of their own.
 func WithStats(ctx context.Context) (context.Context, *Stats) {
 	s := &Stats{}
 	return context.WithValue(ctx, statsKey{}, s), s
@@ -85,8 +89,9 @@ func (s *Stats) add(t StageStats) {
 	s.ended = append(s.ended, t)
 }
 
-// Report lists a stage in the Stats of the run's context, if it has any.
-// snapshot may be called at any time by anyone, until the run has ended.
+// Report lists a stage in the Stats of the run's context, if it has any; call
+// it once, in the function given to [New], upstream first. snapshot may be called
+// at any time by anyone, and a last time when the run has ended.
 func (s *Scope) Report(snapshot func() StageStats) {
 	r := s.run
 	if r.stats == nil || s.family.base != r.root {

@@ -137,6 +137,30 @@ func TestStatsKnowHowLongAStageWasBlockedP12(t *testing.T) {
 	}
 }
 
+func TestStatsOfAForEachTellWhatItWaitsForAndHoldsP12(t *testing.T) {
+	for _, n := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stats := stage.WithStats(t.Context())
+			work := func(_ context.Context, v int) error {
+				time.Sleep(time.Second)
+				if s := statOf(t, stats, "each"); s.In != uint64(v+1) || s.Out != uint64(v) || s.InFlight != 1 || s.Calls != 1 {
+					t.Errorf("n = %d, in f for item %d: %+v", n, v, s)
+				}
+				return nil
+			}
+			if n > 1 { // which emits nothing but errors
+				work = func(context.Context, int) error { time.Sleep(time.Second); return nil }
+			}
+			err := stage.ForEach(ctx, stage.FromChan(ticking(3*time.Second, 3)), n, work, stage.Name("each"))
+			s := statOf(t, stats, "each")
+			want := map[int]time.Duration{1: 7 * time.Second, 2: 9 * time.Second}[n]
+			if err != nil || s.In != 3 || s.Errors != 0 || s.Busy != 3*time.Second || s.Starved != want || s.Blocked != 0 {
+				t.Errorf("n = %d: %v, %+v", n, err, s)
+			}
+		})
+	}
+}
+
 func TestStatsOfAFlatMapTellItsTimesApartP12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run := func(every, work, take time.Duration) stage.StageStats {

@@ -4,7 +4,8 @@ import "context"
 
 // The transforms of this file run in the goroutine of whoever pulls, in order.
 
-// Tap calls f for each value and passes it on; errors are passed on unseen.
+// Tap calls f for each value, in order, and passes the value on; errors are
+// passed on unseen. f is called when downstream asks, before it has the value.
 func Tap[T any, F Effect[T]](in Stream[T], f F) Stream[T] {
 	do := effect[T]("stage.Tap", f)
 	return Transform("tap", in, Inline, InOrder, passing(func(ctx context.Context, a Try[T], out *Try[T]) bool {
@@ -89,9 +90,9 @@ func Scan[T, S any, F Fold[S, T]](in Stream[T], init S, f F) Stream[S] {
 	})
 }
 
-// Take passes on the first k values, and the errors among them, and then ends:
-// upstream is cancelled as soon as the k-th value is there. With k = 0 it asks
-// upstream for nothing.
+// Take passes on the first k values, and the errors among them, which do not
+// count, and then ends: upstream is cancelled as soon as the k-th value is there.
+// It asks upstream for no more than is missing; with k = 0, for nothing.
 func Take[T any](in Stream[T], k int) Stream[T] {
 	CheckSize("stage.Take", "k", k, 0)
 	return takeUntil("take", in, k, nil)
@@ -185,8 +186,9 @@ func (r *takeReader[T]) Close() {
 	r.up.Close()
 }
 
-// Concat emits the streams one after the other. Each is closed before the next
-// one is read.
+// Concat emits the streams one after the other: all items of the first, then
+// those of the second, and so on. Each is closed before the next one is read; an
+// error ends none. Concat of nothing is empty.
 func Concat[T any](ins ...Stream[T]) Stream[T] {
 	return New(func(s *Scope) Reader[T] {
 		r := &concatReader[T]{}

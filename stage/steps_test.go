@@ -298,6 +298,28 @@ func TestErrorOfAStepIsReturnedByTheTerminalInItsPlace(t *testing.T) {
 	}
 }
 
+func TestSlowStepHandsOnEachItemWhenItIsDone(t *testing.T) {
+	slow := func(v int) bool { time.Sleep(time.Second); return v >= 0 }
+	yes, _ := stage.Split(items(numbers(100)...), slow)
+	for name, in := range map[string]stage.Stream[int]{
+		"tap":       stage.Tap(items(numbers(100)...), func(v int) { slow(v) }),
+		"map":       stage.Map(items(numbers(100)...), stage.Inline, nap(time.Second)),
+		"scan":      stage.Scan(items(numbers(100)...), 0, func(_, v int) int { slow(v); return v }),
+		"takewhile": stage.TakeWhile(items(numbers(100)...), slow),
+		"split":     yes,
+		"partition": stage.Partition(items(numbers(100)...), 2, func(v int) int { slow(v); return 1 })[1],
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			for v, err := range in.Seq(t.Context()) {
+				if at := time.Since(start); err != nil || at != time.Duration(v+1)*time.Second {
+					t.Fatalf("%s: item %d comes after %v, %v", name, v, at, err)
+				}
+			}
+		})
+	}
+}
+
 func TestPanicOfAStepsFunctionNamesTheStep(t *testing.T) {
 	boom := func(int) bool { panic(errA) }
 	for name, in := range map[string]stage.Stream[int]{

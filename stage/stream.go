@@ -10,13 +10,15 @@ type Stream[T any] struct {
 
 // Reader is the pull end of an open stream.
 //
-// Next fills dst, which must not be empty, with at least one item and returns
-// how many, or 0 at the end of the stream and from then on. It moves what is
-// there and blocks only while nothing is. It also returns 0 once the context
-// of the scope that it was opened with is done.
+// Next fills the beginning of dst, which must not be empty, with at least one
+// item and returns how many, or 0 at the end of the stream and from then on. It
+// moves what is there and blocks only while nothing is. Once the context of the
+// scope that it was opened with is done, it blocks no more: it may return what
+// is there, and then returns 0. It does not keep dst.
 //
 // Close ends what feeds the reader and waits for that. It may be called more
-// than once; whoever opened the reader must call it, also after the end.
+// than once; whoever opened the reader must call it, also after the end. After
+// Close, Next returns 0.
 //
 // Next and Close are called by one goroutine at a time. To end a Next that
 // blocks in another goroutine, cancel the scope first.
@@ -26,10 +28,12 @@ type Reader[T any] interface {
 }
 
 // New returns the stream whose runs read what open returns. It is where an
-// operator of one's own begins; see the package's example. open is called
-// once for each time that the stream appears in a run, before any item moves:
-// it opens the streams that it reads with [Open], and must neither block nor
-// start goroutines; the reader's first Next does that.
+// operator of one's own begins; see the example. open is called once for each
+// time that the stream appears in a run, before any item moves: it opens the
+// streams that it reads with [Open], and must neither block nor start
+// goroutines; the reader's first Next does that. What a run changes belongs into
+// the reader, not into variables around open, for a stream may run many times
+// and at once. A nil open panics.
 func New[T any](open func(*Scope) Reader[T]) Stream[T] {
 	if open == nil {
 		argPanic("stage.New", "open is nil")
@@ -37,7 +41,9 @@ func New[T any](open func(*Scope) Reader[T]) Stream[T] {
 	return Stream[T]{open}
 }
 
-// Open opens in as part of the run of s.
+// Open opens in as part of the run of s, for the function given to [New]. It
+// never blocks, and moves no item. Whoever calls it must Close the reader. The
+// zero Stream opens as a reader that is at its end.
 func Open[T any](s *Scope, in Stream[T]) Reader[T] {
 	if in.open == nil {
 		return emptyReader[T]{}

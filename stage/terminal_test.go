@@ -80,6 +80,31 @@ func TestWithAnErrorEveryCompanionResultIsZeroC03(t *testing.T) {
 	}
 }
 
+func TestOrderedFirstReturnsTheFirstMatchWhateverComesAfter(t *testing.T) {
+	for _, n := range []int{stage.Inline, 1, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			match := func(_ context.Context, v int) (bool, error) {
+				time.Sleep(time.Duration(10-v) * time.Second) // later values are known sooner
+				return v%2 == 0, nil
+			}
+			for _, c := range []struct {
+				items []any
+				value int
+				found bool
+				err   error
+			}{
+				{nil, 0, false, nil}, {[]any{1, 3}, 0, false, nil}, {[]any{1, 4, 6}, 4, true, nil},
+				{[]any{1, 4, errA}, 4, true, nil}, {[]any{1, errA, 4}, 0, false, errA}, {[]any{errA}, 0, false, errA},
+			} {
+				value, found, err := ordered.First(t.Context(), items(c.items...), n, match)
+				if value != c.value || found != c.found || err != c.err {
+					t.Errorf("n = %d, %v: %v, %v, %v", n, c.items, value, found, err)
+				}
+			}
+		})
+	}
+}
+
 func TestAnyAndAllAnswerAsSoonAsTheyKnow(t *testing.T) {
 	for _, n := range []int{stage.Inline, 1, 4} {
 		var y yielder

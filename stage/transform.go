@@ -12,6 +12,7 @@ type Func[A, B any] struct {
 
 // TryFunc is a Func that sees errors too: f sets *out, whatever that held, to
 // its result, a value or an error; false means that the item is filtered out.
+// f may be called by several goroutines at once, each with an out of its own.
 func TryFunc[A, B any](f func(ctx context.Context, item Try[A], out *Try[B]) (keep bool)) Func[A, B] {
 	return Func[A, B]{try: f}
 }
@@ -44,7 +45,8 @@ func (f *Func[A, B]) call(ctx context.Context, a *Try[A], out *Try[B]) (keep boo
 // it. operator names the stage where no [Name] is given, as in "map#2".
 //
 // n ≥ 1 calls of f run at once. With [Inline] f runs in the goroutine of
-// whoever pulls, and order does not matter: items keep it.
+// whoever pulls, and order does not matter: items keep it. An order that is
+// neither [AnyOrder] nor [InOrder], a bad n and a zero Func panic.
 func Transform[A, B any](operator string, in Stream[A], n int, order Order, f Func[A, B], opts ...Option) Stream[B] {
 	const fn = "stage.Transform"
 	CheckN(fn, n)

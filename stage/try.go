@@ -6,7 +6,7 @@ import "github.com/destel/rill"
 // type, so that streams of the two libraries feed each other unconverted.
 type Try[T any] = rill.Try[T]
 
-// Pair is an item of [Zip].
+// Pair is what [Zip] emits: a value of each of its inputs.
 type Pair[A, B any] struct {
 	First  A
 	Second B

@@ -122,7 +122,8 @@ func TestUntilLosesNothingWhenItFiresAtAnyMoment(t *testing.T) {
 }
 
 func TestUntilDeliversWhatItsGeneratorFailsWithWhileItStops(t *testing.T) {
-	for range 100 {
+	// Also if downstream has not asked for more by then.
+	for _, busy := range []time.Duration{0, 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			stop := make(chan struct{})
 			in := stage.Until(stage.Generate(func(ctx context.Context, yield func(int) bool) error {
@@ -137,6 +138,7 @@ func TestUntilDeliversWhatItsGeneratorFailsWithWhileItStops(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
+				time.Sleep(busy)
 			}
 			if !slices.Equal(got, []any{1, errA}) {
 				t.Fatal(got)
@@ -224,6 +226,25 @@ func TestCancelledContextAbortsWhatUntilWouldFinish(t *testing.T) {
 		got, err := stage.Collect(ctx, stage.Until(in, stop))
 		if err != errB || got != nil || time.Since(start) != time.Minute {
 			t.Error(got, err, time.Since(start))
+		}
+	})
+}
+
+func TestPanicEndsTheWaitForAGeneratorThatDoesNotStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop, release := make(chan struct{}), make(chan struct{})
+		defer close(release)
+		time.AfterFunc(time.Second, func() { close(stop) })
+		deaf := stage.Generate(func(_ context.Context, yield func(int) bool) error {
+			yield(1)
+			<-release
+			return nil
+		})
+		late := stage.Map(items(1), 1, func(context.Context, int) (int, error) { time.Sleep(time.Minute); panic(errA) })
+		start := time.Now()
+		p, _ := panicOf(func() { stage.Discard(t.Context(), stage.Merge(stage.Until(deaf, stop), late)) }).(*stage.Panic)
+		if p == nil || p.Value != errA || p.Running != 1 || time.Since(start) != time.Minute+stage.PanicGrace {
+			t.Error(p, time.Since(start))
 		}
 	})
 }

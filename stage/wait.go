@@ -27,6 +27,11 @@ const (
 
 // Waiter is the place where one goroutine of a run waits for another one. It
 // is used by one goroutine at a time; Wake may be called by anyone.
+//
+// The one who waits calls Arm, looks at the condition once more, and then calls
+// Park, or Disarm if it need not wait. The other one makes the condition true and
+// then calls Wake. Done in this order no wake-up is lost. A Waiter may be used
+// again and again.
 type Waiter struct {
 	run   *run
 	scope *Scope
@@ -40,8 +45,9 @@ type Waiter struct {
 
 // NewWaiter returns a Waiter that is released when the scope's context ends.
 // why is asked what the goroutine waits for if the run stalls; the answer
-// stands behind the name of the stage ("split#2: branch no is full"). It may
-// take locks that are not held by parked goroutines.
+// stands behind the name of the stage ("split#2: branch no is full"), and with
+// "" the waiter is left out. It is called by another goroutine and may take locks
+// that are not held by parked ones.
 func (s *Scope) NewWaiter(name string, why func() string) *Waiter {
 	w := &Waiter{run: s.run, scope: s, name: name, why: why, ch: make(chan struct{}, 1)}
 	s.run.mu.Lock()
@@ -82,7 +88,8 @@ func (w *Waiter) Disarm() {
 }
 
 // Park blocks until Wake, counted from Arm, or until the scope's context is
-// done; it reports whether there was a Wake.
+// done; it reports whether there was a Wake. After false there is nothing to
+// disarm.
 func (w *Waiter) Park() bool {
 	if w.state.CompareAndSwap(waiterArmed, waiterParked) {
 		if w.run.live.Add(-1) == 0 {
