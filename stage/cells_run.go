@@ -150,7 +150,9 @@ func (e *cells[A, B]) complete(c *cell[A, B]) {
 
 // pace chooses the grain by the time that made items took. Under mu.
 func (e *cells[A, B]) pace(took time.Duration, made int) {
-	if slow := made > 0 && took/time.Duration(made) > slowCall; slow != e.slow.Load() {
+	// Nothing comes soon from slow calls, nor from a source that trickles.
+	slow := made > 0 && took/time.Duration(made) > slowCall || e.grain > 1 && e.offer <= 2
+	if slow != e.slow.Load() {
 		e.slow.Store(slow)
 	}
 	switch {

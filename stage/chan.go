@@ -101,29 +101,36 @@ func ToRill[T any](ctx context.Context, in Stream[T]) <-chan Try[T] {
 	out := make(chan Try[T], 1) // room for the last word
 	go func() {
 		defer close(out)
-		err := toRill(ctx, in, out)
-		if err == nil {
-			return
-		}
+		var err error = &stageError{"torill", ErrGoexit}
+		defer func() {
+			if err != nil {
+				lastWord(ctx, out, err)
+			}
+		}()
+		err = toRill(ctx, in, out)
+	}()
+	return out
+}
+
+// lastWord sends err, or leaves it in out if nobody reads until ctx is done.
+func lastWord[T any](ctx context.Context, out chan Try[T], err error) {
+	select {
+	case out <- Try[T]{Error: err}:
+		return
+	case <-ctx.Done():
+	}
+	for {
 		select {
 		case out <- Try[T]{Error: err}:
 			return
-		case <-ctx.Done():
+		default:
 		}
-		for {
-			select {
-			case out <- Try[T]{Error: err}:
-				return
-			default:
-			}
-			// Nobody may be reading any more: what is unread makes room for why.
-			select {
-			case <-out:
-			default:
-			}
+		// Nobody may be reading any more: what is unread makes room for why.
+		select {
+		case <-out:
+		default:
 		}
-	}()
-	return out
+	}
 }
 
 func toRill[T any](ctx context.Context, in Stream[T], out chan<- Try[T]) (err error) {

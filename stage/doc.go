@@ -55,10 +55,11 @@
 // pull, fills a cell with up to grain items of upstream, gives the right up, and
 // runs f on them, results into the same cell; the reader takes the results out
 // and gives the cell back. The grain is 1 to begin with. It doubles while a cell
-// takes less than some tens of microseconds, to 64 at most, and falls when one
-// takes longer; so a slow f gets one item per worker, and a cheap one shares out
-// the cost of a hand-over among many. A worker without work takes over single
-// items of another one's cell.
+// takes less than some tens of microseconds, to 64 at most and to no more than
+// lets n cells fit into the window, and falls when one takes longer. So a slow f
+// gets one item per worker, and a cheap one shares out the cost of a hand-over
+// among many. A worker without work takes over single items of another one's
+// cell.
 //
 // # Ordering
 //
@@ -134,8 +135,8 @@
 // A stage holds at most its window: items taken from upstream and not yet taken
 // by downstream (P4). Without [Window] that is n while f is slow, and at most
 // 64·n while it is cheap; a Window is kept exactly. A stage without goroutines
-// holds one item while it is slow and at most 64 else, and the same goes for the
-// reader at the end. What holds items in other ways says so: [Merge], [FlatMap],
+// holds one item of each input while it is slow and at most 64 else, and the same
+// goes for the reader at the end. What holds items in other ways says so: [Merge], [FlatMap],
 // [Split]. Nothing in a run buffers without a bound; [Collect] keeps all values,
 // for that is what it is for.
 //
@@ -152,8 +153,8 @@
 // has at most n; Merge one for each input; [Generate], [FromSeq] and [FromSeq2]
 // one for the source; [Split], [Partition], [Tee] and [Balance] one for all
 // branches together; Until one that waits for its stop; [Run] one for each end.
-// All else has none. All of them carry the name of their stage in the pprof label
-// sluice.stage.
+// [ToRill] has one in which its run goes on. All else has none. Those of stages
+// carry the name of their stage in the pprof label sluice.stage.
 //
 // [WithStats] tells what each stage has done, what it holds, and for how long it
 // worked, waited for upstream, and waited for downstream (P12).
@@ -174,6 +175,8 @@
 //   - To notice a stall of which a part lies outside of the run: in a function
 //     of one's own that waits for another one, in a channel, in another run.
 //   - That inputs of a [Merge] get equal shares, or branches of a Balance.
+//   - That PanicGrace bounds the Close of an operator from another package: that
+//     waits as it was written.
 //   - Persistence: what was in a stage when the process ended is lost.
 //
 // # Operators of one's own

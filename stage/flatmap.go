@@ -234,7 +234,20 @@ func (m *flatMap[A, B]) pass(l *lane[B], a Try[A], at time.Duration) bool {
 	inner := m.sub.nested()
 	defer inner.Cancel(ErrEnded)
 	rd := Open(inner, m.f(labelled(inner.ctx, m.name), a.Value))
-	defer rd.Close()
+	returned := false
+	defer func() {
+		if !returned { // told first, as Close waits for calls that it cancels
+			m.sub.lost(m.name, recover())
+		}
+		rd.Close()
+	}()
+	ok := m.bring(l, rd, at)
+	returned = true
+	return ok
+}
+
+// bring does that with the stream that rd reads.
+func (m *flatMap[A, B]) bring(l *lane[B], rd Reader[B], at time.Duration) bool {
 	for {
 		k := rd.Next(m.fan.chunk(l))
 		if k == 0 && m.sub.Stopped() {

@@ -177,10 +177,10 @@ func (h *hub[T]) run() {
 		}
 		p.start()
 		for i := range buf[:k] {
-			h.send(h, buf[i])
-			if h.sub.Stopped() {
-				return
+			if buf[i].Error == nil && h.sub.Stopped() {
+				continue // an error that is there goes on
 			}
+			h.send(h, buf[i])
 		}
 		clear(buf[:k])
 		p.took(k)

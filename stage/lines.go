@@ -129,6 +129,11 @@ func (r *lineReader) begin() {
 	r.closed = make(chan struct{})
 	r.stop = context.AfterFunc(r.scope.ctx, func() {
 		defer close(r.closed)
+		defer func() {
+			if v := recover(); v != nil {
+				r.scope.lost(r.name, v)
+			}
+		}()
 		src.Close()
 	})
 	r.buf = make([]byte, 0, lineBuffer)
@@ -228,14 +233,16 @@ func (r *lineReader) finish(dst []Try[string]) int {
 }
 
 func (r *lineReader) Close() {
+	defer tag(r.name)
 	r.ended = true
-	if r.src == nil {
+	src := r.src
+	if src == nil {
 		return
 	}
+	r.src, r.buf = nil, nil
 	if r.stop() {
-		r.src.Close()
+		src.Close()
 	} else {
 		<-r.closed
 	}
-	r.src, r.buf = nil, nil
 }

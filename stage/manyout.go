@@ -9,7 +9,8 @@ import "fmt"
 // passed over. Read both in one run with [Run], [Zip] or [Merge]; whatever
 // reads one after the other, as [Concat] does, ends with [ErrStalled] once the
 // second branch is full. A run that reads a branch twice runs in once more for
-// that, as does each inner stream of a [FlatMap] that reads one.
+// that, as does each inner stream of a [FlatMap] that reads one. pred is called
+// in the order of in, one call at a time, in a goroutine that both share.
 func Split[T any, P Predicate[T]](in Stream[T], pred P, opts ...Option) (yes, no Stream[T]) {
 	test := predicate[T]("stage.Split", pred)
 	outs := fork("stage.Split", "split", in, []string{"yes", "no"}, opts, func(h *hub[T], item Try[T]) {

@@ -26,8 +26,8 @@ func FilterMap[A, B any](in Stream[A], n int, f func(context.Context, A) (B, boo
 }
 
 // Catch gives each error of in to f and emits the error that f returns
-// instead, or nothing if that is nil. Values are passed on, in the order of the
-// results: those of n calls of f, as soon as they are there.
+// instead, or nothing if that is nil. Values are passed on. With n ≥ 1 items may
+// overtake each other, as in [Map].
 func Catch[A any](in Stream[A], n int, f func(context.Context, error) error, opts ...Option) Stream[A] {
 	CheckN("stage.Catch", n, opts...)
 	return Transform("catch", in, n, AnyOrder, CatchFunc[A]("stage.Catch", f), opts...)

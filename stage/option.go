@@ -44,7 +44,8 @@ func Window(w int) Option {
 // RecoverPanics makes a panic of a stage's function the error of the item that
 // caused it, a *[Panic] in the item's place, instead of the end of the run. For
 // [FlatMap] that is a panic of the function that makes the inner streams, not
-// one within them. [Split], [Partition], [Tee] and [Balance] ignore it.
+// one within them. [Split], [Partition], [Tee] and [Balance] ignore it,
+// and what takes no options, such as [Tap] or a source, has none to give.
 func RecoverPanics() Option { return func(c *Config) { c.RecoverPanics = true } }
 
 // Configure returns what the options come to, for the constructor fn of an

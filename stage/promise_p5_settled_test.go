@@ -326,3 +326,42 @@ func TestP5NothingStartsBeforeItIsAskedFor(t *testing.T) {
 		t.Errorf("%d goroutines", k)
 	}
 }
+
+// A stage that ends, or is no longer needed, while the run goes on: its
+// goroutines and its source have ended before what comes next is read.
+func TestP5StageThatIsDoneIsGoneBeforeTheNextOneIsRead(t *testing.T) {
+	none := func(context.Context, int) error { return nil }
+	for _, op := range engineOps {
+		for _, n := range []int{stage.Inline, 1, 4} {
+			synctest.Test(t, func(t *testing.T) {
+				all, some, last := &tally{t: t, size: 200}, &tally{t: t, size: 1 << 20}, &tally{t: t, size: 200}
+				read := 0
+				in := stage.Concat(op.over(all.stream(), n, none), stage.Take(op.over(some.stream(), n, none), 200), op.over(last.stream(), n, none))
+				err := stage.ForEach(t.Context(), in, 1, func(context.Context, int) error {
+					if read%200 == 100 {
+						// One more for the stage that is read, while one of the n waits.
+						synctest.Wait()
+						if k := alive(); read > 100 && !all.allClosed() || read > 300 && !some.allClosed() || k > n+1 {
+							t.Errorf("%s n=%d at %d: closed %v %v, %d goroutines", op.name, n, read, all.allClosed(), some.allClosed(), k)
+						}
+					}
+					read++
+					return nil
+				})
+				if read != 600 || err != nil {
+					t.Errorf("%s n=%d: %d, %v", op.name, n, read, err)
+				}
+				inner := &tally{t: t, size: 100}
+				k, err := stage.Count(t.Context(), stage.FlatMap(stage.FromSlice(upTo(50)), 3, func(context.Context, int) stage.Stream[int] {
+					if n := inner.opened.Load() - inner.closed.Load(); n > 3 {
+						t.Errorf("%s: %d inner sources are open", op.name, n)
+					}
+					return op.over(inner.stream(), n, none)
+				}))
+				if k != 50*100 || err != nil || !inner.allClosed() {
+					t.Errorf("%s n=%d: %d, %v", op.name, n, k, err)
+				}
+			})
+		}
+	}
+}

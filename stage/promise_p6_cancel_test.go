@@ -344,3 +344,46 @@ func TestP6C07AllSlotsWaitForACancel(t *testing.T) {
 		})
 	}
 }
+
+// ownContext is a context that package context knows nothing of.
+type ownContext struct {
+	context.Context
+	done  chan struct{}
+	ended atomic.Bool
+}
+
+func (c *ownContext) Done() <-chan struct{} { return c.done }
+
+func (c *ownContext) Err() error {
+	if c.ended.Load() {
+		return errStop
+	}
+	return nil
+}
+
+func TestP6ContextOfAnotherMake(t *testing.T) {
+	for _, r := range engineRuns() {
+		for _, n := range []int{stage.Inline, 1, 4} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := &ownContext{Context: t.Context(), done: make(chan struct{})}
+				src := &tally{t: t, size: 1000}
+				var before, calls atomic.Int64
+				time.AfterFunc(time.Second, func() {
+					before.Store(calls.Load())
+					ctx.ended.Store(true)
+					close(ctx.done)
+				})
+				err := r.run(ctx, src.stream(), n, func(ctx context.Context, v int) error {
+					calls.Add(1)
+					if v >= 100 {
+						<-ctx.Done()
+					}
+					return nil
+				})
+				if err != errStop || calls.Load() != before.Load() || !src.allClosed() {
+					t.Errorf("%s n=%d: %v, %d more calls, closed %v", r.name, n, err, calls.Load()-before.Load(), src.allClosed())
+				}
+			})
+		}
+	}
+}

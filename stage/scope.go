@@ -94,9 +94,9 @@ func (s *Scope) Context() context.Context { return s.ctx }
 
 // Stopped reports whether the scope's context is done. It is exact: once a
 // cancel function has returned, or Cancel has, it reports true. It is what to
-// ask before each call of a function: a flag tells of the run's own
-// cancellations, so the Context need not be asked, which costs several times as
-// much, and the context of the user is asked only if it can be cancelled.
+// ask before each call of a function: it reads a flag that tells of the run's
+// own cancellations, and asks the context of the terminal only if that can be
+// cancelled. Never blocks.
 func (s *Scope) Stopped() bool {
 	return s.stopped.Load() || s.watched && s.userDone()
 }

@@ -19,7 +19,7 @@ func Failed[T any](err error) Stream[T] {
 	if err == nil {
 		return Stream[T]{}
 	}
-	return New(func(sc *Scope) Reader[T] { return &failedReader[T]{err: err} })
+	return New(func(sc *Scope) Reader[T] { return &failedReader[T]{scope: sc, err: err} })
 }
 
 // given returns the error that came with a source's values.
@@ -52,10 +52,13 @@ func (r *sliceReader[T]) Next(dst []Try[T]) int {
 
 func (r *sliceReader[T]) Close() { r.s = nil }
 
-type failedReader[T any] struct{ err error }
+type failedReader[T any] struct {
+	scope *Scope
+	err   error
+}
 
 func (r *failedReader[T]) Next(dst []Try[T]) int {
-	if r.err == nil {
+	if r.err == nil || r.scope.Stopped() {
 		return 0
 	}
 	dst[0] = Try[T]{Error: r.err}

@@ -136,18 +136,24 @@ func (r *takeReader[T]) Next(dst []Try[T]) int {
 	if r.pred != nil {
 		dst = dst[:min(len(dst), r.pace.grain)]
 	}
-	got := r.up.Next(dst)
-	r.pace.start()
-	k, end := r.pass(dst[:got])
-	r.pace.took(got)
-	if end {
-		r.end()
+	for range maxLate {
+		got := r.up.Next(dst)
+		r.pace.start()
+		k, end := r.pass(dst[:got])
+		r.pace.took(got)
+		if end {
+			r.end()
+		}
+		if k > 0 || end || got == 0 {
+			return k
+		}
 	}
-	return k
+	return 0
 }
 
 // pass looks at what came and returns how much of it goes on, and whether that
-// is all.
+// is all. Once the run is cancelled, pred is not called any more, but an error
+// that is there goes on.
 func (r *takeReader[T]) pass(items []Try[T]) (k int, end bool) {
 	defer tag(r.name)
 	for i := range items {
@@ -155,6 +161,9 @@ func (r *takeReader[T]) pass(items []Try[T]) (k int, end bool) {
 			continue
 		}
 		if r.pred != nil {
+			if r.scope.Stopped() {
+				return i + onlyErrors(items[i:]), false
+			}
 			ok, err := r.pred(r.scope.ctx, items[i].Value)
 			if err != nil {
 				items[i] = Try[T]{Error: err}
@@ -172,6 +181,18 @@ func (r *takeReader[T]) pass(items []Try[T]) (k int, end bool) {
 		}
 	}
 	return len(items), false
+}
+
+// onlyErrors moves the errors among items to the front, and returns how many.
+func onlyErrors[T any](items []Try[T]) (k int) {
+	for i := range items {
+		if items[i].Error != nil {
+			items[k] = items[i]
+			k++
+		}
+	}
+	clear(items[k:])
+	return k
 }
 
 // end cancels upstream, but leaves the waiting for it to Close: the last items
@@ -195,16 +216,23 @@ func Concat[T any](ins ...Stream[T]) Stream[T] {
 		for _, in := range ins {
 			r.ups = append(r.ups, Open(s, in))
 		}
+		r.scope = s
 		return r
 	})
 }
 
-type concatReader[T any] struct{ ups []Reader[T] }
+type concatReader[T any] struct {
+	scope *Scope
+	ups   []Reader[T]
+}
 
 func (r *concatReader[T]) Next(dst []Try[T]) int {
 	for len(r.ups) > 0 {
 		if got := r.ups[0].Next(dst); got > 0 {
 			return got
+		}
+		if r.scope.Stopped() {
+			return 0 // that was not its end
 		}
 		r.ups[0].Close()
 		r.ups = r.ups[1:]

@@ -45,18 +45,23 @@ func drive[T any](ctx context.Context, operator string, in Stream[T], c Config, 
 // settle ends the run: it cancels what still runs, closes the readers, and
 // waits for the run's goroutines; after a panic for no longer than PanicGrace.
 func (r *run) settle(closeAll func()) {
+	defer func() {
+		if v := recover(); v != nil { // of a reader's Close
+			r.fail(newPanic("close", v))
+		}
+		gone := r.goes.wait(r)
+		r.mu.Lock()
+		if r.grace != nil {
+			r.grace.Stop()
+		}
+		if !gone {
+			r.panic.Running = int(r.alive.Load())
+		}
+		r.mu.Unlock()
+		r.report()
+	}()
 	r.root.Cancel(ErrEnded)
 	closeAll()
-	gone := r.goes.wait(r)
-	r.mu.Lock()
-	if r.grace != nil {
-		r.grace.Stop()
-	}
-	if !gone {
-		r.panic.Running = int(r.alive.Load())
-	}
-	r.mu.Unlock()
-	r.report()
 }
 
 // cause is what the terminal returns when a reader has ended: nil, or why the

@@ -9,7 +9,8 @@ import "context"
 // say so are dropped. To abort instead of to finish, cancel the context of the
 // run.
 //
-// A nil stop never fires.
+// A nil stop never fires. One that has yet to fire does not keep a run going that
+// waits for itself: that ends with [ErrStalled].
 func Until[T any](in Stream[T], stop <-chan struct{}) Stream[T] {
 	return New(func(s *Scope) Reader[T] {
 		sub := s.Child()
