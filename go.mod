@@ -4,4 +4,4 @@ go 1.26
 
 require github.com/destel/rill v0.8.1
 
-require go.uber.org/goleak v1.3.0 // indirect
+require go.uber.org/goleak v1.3.0

@@ -22,8 +22,8 @@ import (
 func TestP3ExactlyNCallsRunAlsoWhenCheapCallsSuddenlyBlock(t *testing.T) {
 	for _, o := range ops {
 		t.Run(o.name, func(t *testing.T) {
-			for _, n := range []int{1, 2, 8, 32} {
-				for _, w := range []int{0, 1, 3*n + 1} {
+			for _, n := range sizes(1, 2, 8, 32) {
+				for _, w := range sizes(0, 1, 3*n+1) {
 					for _, cheap := range []int{0, 100, 1500} {
 						synctest.Test(t, func(t *testing.T) {
 							want := n

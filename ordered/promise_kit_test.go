@@ -110,6 +110,15 @@ func (r *reader) Next(dst []stage.Try[int]) int {
 	return k
 }
 
+// sizes are the sizes of a table: all of them, or under the race detector the
+// smallest and the largest.
+func sizes(all ...int) []int {
+	if raced {
+		return []int{all[0], all[len(all)-1]}
+	}
+	return all
+}
+
 // meter counts calls.
 type meter struct{ calls, running, most atomic.Int64 }
 

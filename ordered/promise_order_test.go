@@ -40,8 +40,8 @@ func TestP1OutputIsInInputOrderWhateverTheCallsTake(t *testing.T) {
 	for _, o := range ops {
 		t.Run(o.name, func(t *testing.T) {
 			for shape, takes := range shapes {
-				for _, n := range []int{stage.Inline, 1, 2, 3, 8, 32, 100} {
-					for _, w := range []int{0, 1, 2, n + 1, 100} {
+				for _, n := range sizes(2, stage.Inline, 1, 32, 8) {
+					for _, w := range sizes(0, 1, 100, n+1) {
 						synctest.Test(t, func(t *testing.T) {
 							in := o.over(stage.FromSlice(upTo(150)), n, func(_ context.Context, v int) error {
 								time.Sleep(takes(v))

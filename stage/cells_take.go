@@ -135,10 +135,14 @@ func (e *cells[A, B]) take(dst []Try[B], whole bool) (got int, more bool) {
 	if next == nil {
 		if e.order == AnyOrder && !whole && got == 0 {
 			e.mu.Lock()
-			got = e.takeOpen(dst)
+			if next = c.next.Load(); next == nil {
+				got = e.takeOpen(dst)
+			}
 			e.mu.Unlock()
 		}
-		return got, false
+		if next == nil {
+			return got, false
+		}
 	}
 	e.cur, e.at = next, 0
 	for {

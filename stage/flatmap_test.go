@@ -279,6 +279,33 @@ func TestPanicAndGoexitInAFlatMap(t *testing.T) {
 	})
 }
 
+func TestPanicOfAnInnerStreamIsRaisedAlthoughACallIgnoresItsContext(t *testing.T) {
+	for name, way := range flats {
+		for _, n := range []int{stage.Inline, 1, 3} {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				defer close(release)
+				in := way.flat(items(1), n, func(context.Context, int) stage.Stream[int] {
+					deaf := stage.Map(naturals(), 2, func(_ context.Context, v int) (int, error) {
+						if v == 1 {
+							<-release
+						} else {
+							synctest.Wait() // the other call is there
+						}
+						return v, nil
+					})
+					return stage.Tap(deaf, func(int) { panic(errA) })
+				})
+				start := time.Now()
+				p, _ := panicOf(func() { stage.Discard(t.Context(), in) }).(*stage.Panic)
+				if p == nil || p.Value != errA || p.Running == 0 || time.Since(start) != stage.PanicGrace {
+					t.Errorf("%s, n = %d: panics with %v after %v", name, n, p, time.Since(start))
+				}
+			})
+		}
+	}
+}
+
 func TestFlatMapsNest(t *testing.T) {
 	everyFlat(t, func(t *testing.T, _ int, flat flatFunc, want wantFunc) {
 		var expect []any

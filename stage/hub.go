@@ -49,7 +49,8 @@ type branch[T any] struct {
 	closed bool
 	hungry uint64 // the turn since when its reader waits, or 0
 	room   int
-	q      []Try[T] // a ring
+	size   int      // the most that it holds
+	q      []Try[T] // a ring, which grows up to size
 	head   int
 	len    int
 }
@@ -73,7 +74,7 @@ func fork[T any](fn, operator string, in Stream[T], names []string, opts []Optio
 				h := &hub[T]{sub: base, up: Open(base, in), send: send, over: make(chan struct{})}
 				h.name = base.Label(c.Name, operator)
 				for _, name := range names {
-					h.branches = append(h.branches, &branch[T]{hub: h, name: name, q: make([]Try[T], size)})
+					h.branches = append(h.branches, &branch[T]{hub: h, name: name, size: size})
 				}
 				return h
 			})
@@ -211,11 +212,15 @@ func (h *hub[T]) serve() {
 	}
 }
 
-// push gives an item to a branch, once there is room. In the pump.
-func (h *hub[T]) push(b *branch[T], item Try[T]) {
+// read reports whether somebody will read the branch. Under mu.
+func (b *branch[T]) read() bool { return b.opened && !b.closed && !b.scope.Stopped() }
+
+// push gives an item to a branch, once there is room; false means that nobody
+// will read it. In the pump.
+func (h *hub[T]) push(b *branch[T], item Try[T]) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for b.opened && !b.closed && b.len == len(b.q) {
+	for b.opened && !b.closed && b.len == b.size {
 		h.serve()
 		h.full = b
 		b.space.Arm()
@@ -224,14 +229,18 @@ func (h *hub[T]) push(b *branch[T], item Try[T]) {
 		h.mu.Lock()
 		h.full = nil
 		if !ok {
-			return // nobody will read b any more
+			return false
 		}
 	}
 	if !b.opened || b.closed {
-		return
+		return false
+	}
+	if b.len == len(b.q) {
+		b.grow()
 	}
 	b.q[(b.head+b.len)%len(b.q)] = item
 	b.len++
+	return true
 }
 
 // all gives an item to every branch.
@@ -239,6 +248,14 @@ func (h *hub[T]) all(item Try[T]) {
 	for _, b := range h.branches {
 		h.push(b, item)
 	}
+}
+
+// grow makes room for more items. Under mu.
+func (b *branch[T]) grow() {
+	q := make([]Try[T], min(max(2*len(b.q), 1), b.size))
+	k := copy(q, b.q[b.head:])
+	copy(q[k:], b.q[:b.head])
+	b.q, b.head = q, 0
 }
 
 // Next takes what the branch holds.
@@ -254,7 +271,7 @@ func (b *branch[T]) Next(dst []Try[T]) int {
 			h.begin()
 		}
 		h.turns++
-		b.hungry, b.room = h.turns, min(len(dst), len(b.q), maxGrain)
+		b.hungry, b.room = h.turns, min(len(dst), b.size, maxGrain)
 		b.wait.Arm()
 		if h.idle {
 			h.pump.Wake()

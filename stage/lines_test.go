@@ -231,6 +231,17 @@ func TestOverlongLineTakesNoMemoryC126(t *testing.T) {
 	}
 }
 
+func TestLineTakesMemoryOfItsLengthAndNotOfTheLimitC126(t *testing.T) {
+	src := &source{data: bytes.Repeat([]byte{'x'}, 100_000)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := readLines(t, src)
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; len(got) != 1 || grown > 1<<20 {
+		t.Fatalf("%d lines, %d bytes have been allocated", len(got), grown)
+	}
+}
+
 func TestBytesOfALineAreLeftAsTheyAreC135C136(t *testing.T) {
 	// Runes of every length at every place of a buffer's edge, bytes that are no
 	// runes, and a run of NULs before a line.
@@ -322,6 +333,44 @@ func TestReaderThatBreaksItsContractIsAnError(t *testing.T) {
 	p, _ := panicOf(func() { readLines(t, readFunc(func([]byte) (int, error) { panic(errA) })) }).(*stage.Panic)
 	if p == nil || p.Stage != "lines#1" || p.Value != errA {
 		t.Errorf("panics with %v", p)
+	}
+}
+
+// closeFunc is a source whose Close does as it likes.
+type closeFunc struct {
+	io.Reader
+	close func() error
+}
+
+func (c closeFunc) Close() error { return c.close() }
+
+func TestPanicInCloseIsRaisedByTheTerminal(t *testing.T) {
+	boom := func() error { panic(errA) }
+	for name, run := range map[string]func(t *testing.T, in stage.Stream[string]) error{
+		"at the end": func(t *testing.T, in stage.Stream[string]) error { return stage.Discard(t.Context(), in) },
+		"early":      func(t *testing.T, in stage.Stream[string]) error { return stage.Discard(t.Context(), stage.Take(in, 1)) },
+		"in the middle": func(t *testing.T, in stage.Stream[string]) error {
+			return stage.Discard(t.Context(), stage.Concat(in, in))
+		},
+		"in a merge": func(t *testing.T, in stage.Stream[string]) error {
+			return stage.Discard(t.Context(), stage.Merge(in, stage.Of("x")))
+		},
+		"cancelled": func(t *testing.T, in stage.Stream[string]) error {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			return stage.ForEach(ctx, stage.Map(in, 2, func(_ context.Context, s string) (string, error) { return s, nil }), 1,
+				func(context.Context, string) error { cancel(); return nil })
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			in := stage.Lines(func(context.Context) (io.ReadCloser, error) {
+				return closeFunc{strings.NewReader("a\nb\nc\n"), boom}, nil
+			})
+			p, _ := panicOf(func() { run(t, in) }).(*stage.Panic)
+			if p == nil || !strings.HasPrefix(p.Stage, "lines#") || p.Value != errA {
+				t.Errorf("%s: panics with %v", name, p)
+			}
+		})
 	}
 }
 

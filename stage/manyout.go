@@ -74,23 +74,25 @@ func Balance[T any](in Stream[T], k int, opts ...Option) []Stream[T] {
 // longest gives an item to the branch whose reader has waited longest, of
 // those that have not got all they asked for.
 func (h *hub[T]) longest(item Try[T]) {
-	h.mu.Lock()
-	var to *branch[T]
-	for _, b := range h.branches {
-		if b.hungry != 0 && b.len < b.room && (to == nil || b.hungry < to.hungry) {
-			to = b
-		}
-	}
-	if to == nil {
-		// The reader that asked has given up.
+	for {
+		h.mu.Lock()
+		var to *branch[T]
 		for _, b := range h.branches {
-			if b.opened && !b.closed && (to == nil || b.len < to.len) {
+			if b.hungry != 0 && b.len < b.room && b.read() && (to == nil || b.hungry < to.hungry) {
 				to = b
 			}
 		}
-	}
-	h.mu.Unlock()
-	if to != nil {
-		h.push(to, item)
+		if to == nil {
+			// The reader that asked has given up.
+			for _, b := range h.branches {
+				if b.read() && (to == nil || b.len < to.len) {
+					to = b
+				}
+			}
+		}
+		h.mu.Unlock()
+		if to == nil || h.push(to, item) {
+			return
+		}
 	}
 }

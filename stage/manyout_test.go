@@ -139,6 +139,31 @@ func TestBalanceGivesToWhoHasWaitedLongest(t *testing.T) {
 	})
 }
 
+func TestBalanceGivesNothingToAReaderThatHasLeft(t *testing.T) {
+	// The first reader asks, is stopped before the next item comes, and cannot
+	// close because it is busy with its first one. The other one asks later.
+	synctest.Test(t, func(t *testing.T) {
+		outs := stage.Balance(stage.FromChan(ticking(2*time.Second, 5)), 2, stage.Window(1))
+		stop := make(chan struct{})
+		time.AfterFunc(3*time.Second, func() { close(stop) })
+		busy := stage.Map(stage.Until(outs[0], stop), 2, nap(time.Hour))
+		var got []int
+		err := stage.Run(t.Context(),
+			stage.To(busy, 1, func(context.Context, int) error { return nil }),
+			stage.To(stage.Concat(items(-1), outs[1]), 1, func(_ context.Context, v int) error {
+				if v < 0 {
+					time.Sleep(5 * time.Second)
+				} else {
+					got = append(got, v)
+				}
+				return nil
+			}))
+		if err != nil || !slices.Equal(got, []int{1, 2, 3, 4}) {
+			t.Error(err, got)
+		}
+	})
+}
+
 func TestBalanceDoesNotPileUpItemsAtASlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// One reader takes an item an hour, the other as many as it can get at once.

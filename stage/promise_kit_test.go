@@ -198,6 +198,15 @@ func windowed(w int) []stage.Option {
 	return []stage.Option{stage.Window(w)}
 }
 
+// sizes are the sizes of a table: all of them, or under the race detector the
+// smallest and the largest.
+func sizes(all ...int) []int {
+	if raced {
+		return []int{all[0], all[len(all)-1]}
+	}
+	return all
+}
+
 // meter counts calls.
 type meter struct{ calls, running, most atomic.Int64 }
 

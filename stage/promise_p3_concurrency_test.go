@@ -22,13 +22,13 @@ import (
 func TestP3ExactlyNCallsRunAlsoWhenCheapCallsSuddenlyBlock(t *testing.T) {
 	for _, r := range engineRuns() {
 		t.Run(r.name, func(t *testing.T) {
-			for _, n := range []int{1, 2, 3, 8, 32} {
+			for _, n := range sizes(1, 2, 3, 8, 32) {
 				windows := []int{0, 1, 3*n + 1}
 				if !r.opts {
 					windows = windows[:1]
 				}
 				for _, w := range windows {
-					for _, cheap := range []int{0, 100, 1500} {
+					for _, cheap := range sizes(0, 100, 1500) {
 						synctest.Test(t, func(t *testing.T) { blockAfter(t, r, n, w, cheap) })
 					}
 				}
@@ -74,7 +74,7 @@ func blockAfter(t *testing.T, r engineRun, n, w, cheap int) {
 func TestP3StuckCallsKeepNoItemFromStarting(t *testing.T) {
 	for _, r := range engineRuns() {
 		t.Run(r.name, func(t *testing.T) {
-			for _, n := range []int{2, 3, 8} {
+			for _, n := range sizes(2, 3, 8) {
 				windows := []int{0, n, 300}
 				if !r.opts {
 					windows = windows[:1]

@@ -63,8 +63,8 @@ func TestP4ExplicitWindowIsExact(t *testing.T) {
 	for _, op := range engineOps {
 		t.Run(op.name, func(t *testing.T) {
 			for name, f := range speeds {
-				for _, n := range []int{1, 2, 8} {
-					for _, w := range []int{1, n, 2*n + 1, 150} {
+				for _, n := range sizes(1, 2, 8) {
+					for _, w := range sizes(1, n, 2*n+1, 150) {
 						synctest.Test(t, func(t *testing.T) {
 							held(t, op, size, n, w, f, []int{0, 1, 10, 500, 650, size - 3, size - 1}, func(v, held int) {
 								exact := held == w
@@ -139,7 +139,7 @@ func TestP4C45NothingPilesUpBehindOneStuckItem(t *testing.T) {
 		}
 		t.Run(op.name, func(t *testing.T) {
 			for _, n := range []int{2, 8} {
-				for _, w := range []int{0, 1, 16, 500} {
+				for _, w := range sizes(0, 1, 16, 500) {
 					for _, stuck := range []int{0, 1, 777} {
 						synctest.Test(t, func(t *testing.T) { pileUp(t, op, n, w, stuck) })
 					}

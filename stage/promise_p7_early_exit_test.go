@@ -65,8 +65,8 @@ func TestP7ExactlyTheWindowIsStartedInVain(t *testing.T) {
 		t.Run(op.name, func(t *testing.T) {
 			for speed, f := range speeds {
 				for quit, run := range quits {
-					for _, n := range []int{1, 2, 8} {
-						for _, w := range []int{1, 3*n + 1, 100} {
+					for _, n := range sizes(1, 2, 8) {
+						for _, w := range sizes(1, 3*n+1, 100) {
 							for _, k := range []int{0, 300} {
 								synctest.Test(t, func(t *testing.T) {
 									src := &tally{t: t, size: 20000}

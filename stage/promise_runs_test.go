@@ -21,7 +21,7 @@ import (
 func TestP1EveryItemComesOutOnceForAnyNAndWindow(t *testing.T) {
 	for _, op := range engineOps {
 		t.Run(op.name, func(t *testing.T) {
-			for _, n := range []int{stage.Inline, 1, 2, 3, 8, 100} {
+			for _, n := range sizes(1, stage.Inline, 2, 3, 100, 8) {
 				for _, w := range []int{0, 1, 3, 50} {
 					for _, size := range []int{0, 1, 63, 64, 65, 700} {
 						in := op.over(stage.FromSlice(upTo(size)), n, func(context.Context, int) error { return nil }, windowed(w)...)

@@ -3,6 +3,7 @@ package stage_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -106,6 +107,18 @@ func TestToRillTurnsAPanicIntoItsLastItem(t *testing.T) {
 			t.Error(got[1])
 		}
 	})
+}
+
+func TestToRillTellsOfAGoexitInItsOwnGoroutine(t *testing.T) {
+	in := stage.Tap(items(numbers(1000)...), func(v int) {
+		if v == 300 {
+			runtime.Goexit()
+		}
+	})
+	got := received(stage.ToRill(t.Context(), in))
+	if err, _ := got[len(got)-1].(error); !errors.Is(err, stage.ErrGoexit) {
+		t.Errorf("%d items, the last one is %v", len(got), got[len(got)-1])
+	}
 }
 
 func TestToRillWhoseReaderLeavesEarlyEndsWithItsContext(t *testing.T) {

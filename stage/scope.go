@@ -36,7 +36,10 @@ type run struct {
 	abandoned chan struct{} // closed PanicGrace later
 }
 
-func newRun(ctx context.Context) *run {
+func newRun(ctx context.Context, operator string) *run {
+	if ctx == nil {
+		argPanic("stage", "the context of %s is nil", operator)
+	}
 	r := &run{stats: statsOf(ctx), abandoned: make(chan struct{})}
 	if r.stats != nil {
 		ctx = context.WithValue(ctx, statsKey{}, (*Stats)(nil)) // not for runs within this one

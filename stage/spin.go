@@ -2,12 +2,12 @@ package stage
 
 import "runtime"
 
-// A yield takes some 100 ns while nobody else wants the processor, and to park
-// costs little by itself. But where parking leaves a processor idle, waking it
-// again can take 100 µs and more on virtual machines. So a worker yields for a
-// while before it parks: the consumer is about to make room. The consumer does
-// so only shortly: it comes back through the scheduler's global queue and keeps
-// its processor from looking for work in the queues of the others.
+// To park costs little by itself. But where it leaves a processor idle, waking
+// that again can take a thousand times as long as a yield, on virtual machines
+// above all. So a worker yields for a while before it parks: the consumer is
+// about to make room. The consumer does so only shortly: it comes back through
+// the scheduler's global queue and keeps its processor from looking for work in
+// the queues of the others.
 //
 // All of it is counted and none timed, because in a synctest bubble the clock
 // stands still meanwhile.

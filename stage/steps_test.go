@@ -221,6 +221,80 @@ func TestConcatClosesEachStreamBeforeItReadsTheNext(t *testing.T) {
 	}
 }
 
+func TestConcatDoesNotTakeACancellationForAnEnd(t *testing.T) {
+	next := &script{items: []any{errB}}
+	for name, second := range map[string]stage.Stream[int]{"failed": stage.Failed[int](errB), "script": next.stream()} {
+		// The context ends: its cause is returned, not an error that was not reached.
+		ctx, cancel := context.WithCancelCause(t.Context())
+		err := stage.ForEach(ctx, stage.Concat(items(numbers(1000)...), second), 1, func(_ context.Context, v int) error {
+			if v == 5 {
+				cancel(errA)
+			}
+			return nil
+		})
+		if err != errA {
+			t.Errorf("%s: %v", name, err)
+		}
+		// A stop fires: the streams that come after have ended with the first one.
+		stop, ch := make(chan struct{}), make(chan int, 1)
+		ch <- 1
+		err = stage.ForEach(t.Context(), stage.Until(stage.Concat(stage.FromChan(ch), second), stop), 1, func(context.Context, int) error {
+			close(stop)
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if next.asked.Load() != 0 {
+		t.Error("the second stream has been asked")
+	}
+}
+
+func TestNoPredicateIsCalledOnceTheRunIsCancelled(t *testing.T) {
+	for _, errs := range []bool{false, true} {
+		for name, step := range map[string]func(in stage.Stream[int], see func()) stage.Stream[int]{
+			"takewhile": func(in stage.Stream[int], see func()) stage.Stream[int] {
+				return stage.TakeWhile(in, func(int) bool { see(); return true })
+			},
+			"dropwhile": func(in stage.Stream[int], see func()) stage.Stream[int] {
+				return stage.DropWhile(in, func(int) bool { see(); return true })
+			},
+			"tap": func(in stage.Stream[int], see func()) stage.Stream[int] { return stage.Tap(in, func(int) { see() }) },
+			"split": func(in stage.Stream[int], see func()) stage.Stream[int] {
+				yes, _ := stage.Split(in, func(int) bool { see(); return true })
+				return yes
+			},
+			"partition": func(in stage.Stream[int], see func()) stage.Stream[int] {
+				return stage.Partition(in, 2, func(int) int { see(); return 1 })[1]
+			},
+		} {
+			for _, at := range []int{0, 1, 200} {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				done, after := false, 0
+				list := numbers(1000)
+				if errs {
+					list = append(list[:at+1:at+1], errB) // and an error that is there already is not lost
+				}
+				in := stage.Tap(items(list...), func(v int) {
+					if v == at {
+						cancel(errA)
+						done = true
+					}
+				})
+				err := stage.Discard(ctx, step(in, func() {
+					if done {
+						after++
+					}
+				}))
+				if after != 0 || err != errA && (!errs || err != errB) {
+					t.Errorf("%s: %d calls after the cancellation, %v", name, after, err)
+				}
+			}
+		}
+	}
+}
+
 func TestZipPairsTheValuesAndEndsWithTheShorter(t *testing.T) {
 	for _, step := range []int{0, 1, 3} {
 		stream := func(items ...any) stage.Stream[int] { return (&script{items: items, step: step}).stream() }

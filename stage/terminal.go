@@ -12,7 +12,7 @@ import (
 // ended. If body is not nil and true when a panic passes, that panic is not
 // the run's and goes on unchanged.
 func drive[T any](ctx context.Context, operator string, in Stream[T], c Config, body *bool, loop func(s *Scope, name string, rd Reader[T]) error) (err error) {
-	r := newRun(ctx)
+	r := newRun(ctx, operator)
 	name := operator
 	var rd Reader[T]
 	returned := false
