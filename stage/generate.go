@@ -114,7 +114,18 @@ func (g *generator[T]) begin() {
 
 // saysStopped reports whether err only says that the context of s has ended.
 func (s *Scope) saysStopped(err error) bool {
-	return s.Stopped() && (isCancel(err) || errors.Is(err, context.Cause(s.ctx)))
+	return s.Stopped() && (isCancel(err) || sameError(err, context.Cause(s.ctx)))
+}
+
+// sameError is errors.Is, but for errors whose values cannot be compared, which
+// it panics about: those are of one type, and are taken to be the same.
+func sameError(err, target error) (same bool) {
+	defer func() {
+		if recover() != nil {
+			same = true
+		}
+	}()
+	return errors.Is(err, target)
 }
 
 // patience is how often the consumer of a generator yields before it leaves

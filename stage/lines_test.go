@@ -348,7 +348,9 @@ func TestPanicInCloseIsRaisedByTheTerminal(t *testing.T) {
 	boom := func() error { panic(errA) }
 	for name, run := range map[string]func(t *testing.T, in stage.Stream[string]) error{
 		"at the end": func(t *testing.T, in stage.Stream[string]) error { return stage.Discard(t.Context(), in) },
-		"early":      func(t *testing.T, in stage.Stream[string]) error { return stage.Discard(t.Context(), stage.Take(in, 1)) },
+		"early": func(t *testing.T, in stage.Stream[string]) error {
+			return stage.Discard(t.Context(), stage.Take(in, 1))
+		},
 		"in the middle": func(t *testing.T, in stage.Stream[string]) error {
 			return stage.Discard(t.Context(), stage.Concat(in, in))
 		},
