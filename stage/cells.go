@@ -372,11 +372,11 @@ func (e *cells[A, B]) snapshot() StageStats {
 func (e *cells[A, B]) Close() {
 	e.sub.Cancel(ErrClosed)
 	gone := e.workers.wait(e.sub.run)
-	e.up.Close()
 	e.cons.Free()
 	if !gone {
-		return
+		return // what feeds the one that is stuck is left as it is
 	}
+	e.up.Close()
 	e.mu.Lock()
 	e.returned.Store(nil)
 	e.free, e.open, e.idle = nil, nil, nil

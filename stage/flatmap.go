@@ -264,8 +264,9 @@ func (m *flatMap[A, B]) bring(l *lane[B], rd Reader[B], at time.Duration) bool {
 
 func (m *flatMap[A, B]) Close() {
 	m.sub.Cancel(ErrClosed)
-	m.workers.wait(m.sub.run)
-	m.up.Close()
+	if m.workers.wait(m.sub.run) {
+		m.up.Close()
+	}
 	m.fan.close()
 }
 

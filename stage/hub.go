@@ -324,8 +324,8 @@ func (b *branch[T]) Close() {
 		return
 	}
 	h.sub.Cancel(ErrClosed)
-	if begun {
-		h.sub.run.await(h.over)
+	if begun && !h.sub.run.await(h.over) {
+		return // the pump is stuck, and upstream with it
 	}
 	h.up.Close()
 }

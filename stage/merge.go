@@ -67,9 +67,10 @@ func (m *mergeReader[T]) pump(l *lane[T], up Reader[T]) {
 
 func (m *mergeReader[T]) Close() {
 	m.sub.Cancel(ErrClosed)
-	m.pumps.wait(m.sub.run)
-	for _, up := range m.ups {
-		up.Close()
+	if m.pumps.wait(m.sub.run) {
+		for _, up := range m.ups {
+			up.Close()
+		}
 	}
 	m.fan.close()
 }

@@ -107,11 +107,12 @@ func TestP10GoroutinesDoNotGrow(t *testing.T) {
 		for _, n := range []int{stage.Inline, 1, 4, 1000} {
 			synctest.Test(t, func(t *testing.T) {
 				var most atomic.Int64
+				others := int64(alive()) // of tests before, on their way out
 				in := stage.FromSlice(upTo(5000))
 				f := func(_ context.Context, v int) error {
 					if v%500 == 250 {
 						time.Sleep(time.Millisecond)
-						most.Store(max(most.Load(), int64(alive())))
+						most.Store(max(most.Load(), int64(alive())-others))
 					}
 					return nil
 				}
@@ -227,6 +228,64 @@ func TestP10C50WhatHasPassedIsNotKeptAlive(t *testing.T) {
 					cancel()
 					ended.Wait()
 				})
+			})
+		}
+	}
+}
+
+// The same for what has been taken of a cell in which a call is stuck: as far
+// as it has come out, it is gone.
+func TestP10C50WhatHasPassedOfAStuckCellIsNotKeptAlive(t *testing.T) {
+	const items, stuck = 400, 301
+	for _, order := range []stage.Order{stage.AnyOrder, stage.InOrder} {
+		for _, n := range []int{2, 3} {
+			synctest.Test(t, func(t *testing.T) {
+				gate := make(chan struct{})
+				ctx, cancel := context.WithCancel(t.Context())
+				var sent []weak.Pointer[big]
+				var at atomic.Int64
+				feed := make(chan *big)
+				var ended sync.WaitGroup
+				ended.Go(func() {
+					in := stage.Transform("t", stage.FromChan(feed), n, order, stage.MapFunc("t", func(ctx context.Context, v *big) (*big, error) {
+						if at.Add(1) == stuck {
+							<-gate
+						}
+						return v, nil
+					}), stage.Window(64*n))
+					stage.Discard(ctx, in)
+				})
+				fill := make([]*big, items)
+				for i := range fill {
+					fill[i] = new(big)
+					sent = append(sent, weak.Make(fill[i]))
+				}
+				for i, v := range fill { // all there at once, so that cells fill up
+					select {
+					case feed <- v:
+					case <-time.After(time.Second): // the window is full, in order
+					}
+					fill[i] = nil
+				}
+				synctest.Wait()
+				runtime.GC()
+				runtime.GC()
+				kept := 0
+				for _, w := range sent {
+					if w.Value() != nil {
+						kept++
+					}
+				}
+				most := 1
+				if order == stage.InOrder {
+					most = 64 * n
+				}
+				if kept > most {
+					t.Errorf("order %d n=%d: %d values are kept alive, want %d", order, n, kept, most)
+				}
+				close(gate)
+				cancel()
+				ended.Wait()
 			})
 		}
 	}

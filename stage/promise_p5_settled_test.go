@@ -20,6 +20,8 @@ import (
 
 // alive returns how many goroutines have begun in the package under test.
 func alive() int {
+	stacksMu.Lock()
+	defer stacksMu.Unlock()
 	for {
 		k := runtime.Stack(stacks, true)
 		if k < len(stacks) {
@@ -29,7 +31,10 @@ func alive() int {
 	}
 }
 
-var stacks = make([]byte, 1<<16)
+var (
+	stacksMu sync.Mutex
+	stacks   = make([]byte, 1<<16)
+)
 
 // roads are the ways in which a run can end. Each returns after that.
 var roads = map[string]func(ctx context.Context, in stage.Stream[int]){

@@ -42,7 +42,7 @@ func TestP1EveryItemComesOutOnceForAnyNAndWindow(t *testing.T) {
 // The same while the scheduler is made to interleave: calls that yield, a
 // reader that yields, on 1, 2, 4 and 8 processors.
 func TestP1EveryItemComesOutOnceWhateverTheScheduler(t *testing.T) {
-	for _, procs := range []int{1, 2, 4, 8} {
+	for _, procs := range sizes(2, 1, 8, 4) {
 		old := runtime.GOMAXPROCS(procs)
 		for _, op := range engineOps {
 			for _, n := range []int{1, 2, 4, 8} {
@@ -82,7 +82,10 @@ func TestP1EveryItemComesOutOnceWhateverTheScheduler(t *testing.T) {
 }
 
 func TestP5ThousandsOfRunsOfAllKindsAtOnce(t *testing.T) {
-	const runs = 1200
+	runs := 1200
+	if raced {
+		runs = 300
+	}
 	double := func(_ context.Context, v int) (int, error) { return 2 * v, nil }
 	var all sync.WaitGroup
 	for k := range runs {
@@ -106,7 +109,7 @@ func TestP5AStreamRunTwiceRunsTwice(t *testing.T) {
 			var calls atomic.Int64
 			in := op.over(src.stream(), n, func(context.Context, int) error { calls.Add(1); return nil })
 			var all sync.WaitGroup
-			for range 20 {
+			for range 8 {
 				all.Go(func() {
 					for range 2 {
 						if k, err := stage.Count(t.Context(), in); k != 300 || err != nil {
@@ -116,7 +119,7 @@ func TestP5AStreamRunTwiceRunsTwice(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if calls.Load() != 40*300 || src.opened.Load() != 40 || !src.allClosed() {
+			if calls.Load() != 16*300 || src.opened.Load() != 16 || !src.allClosed() {
 				t.Errorf("%s n=%d: %d calls, %d runs", op.name, n, calls.Load(), src.opened.Load())
 			}
 		}
@@ -207,7 +210,7 @@ func TestP3C59HandOversOnOneProcessor(t *testing.T) {
 // Chains of stages of all kinds, each of them cancelled, broken off or let run.
 func TestP1LongChainsOfStages(t *testing.T) {
 	for _, n := range []int{stage.Inline, 1, 2, 4} {
-		in := stage.FromSlice(upTo(2000))
+		in := stage.FromSlice(upTo(500))
 		var calls atomic.Int64
 		for range 3 {
 			for _, op := range engineOps {
@@ -215,7 +218,7 @@ func TestP1LongChainsOfStages(t *testing.T) {
 			}
 		}
 		k, err := stage.Count(t.Context(), in)
-		if want := int64(3 * len(engineOps) * 2000); k != 2000 || err != nil || calls.Load() != want {
+		if want := int64(3 * len(engineOps) * 500); k != 500 || err != nil || calls.Load() != want {
 			t.Errorf("n=%d: %d, %v, %d calls of %d", n, k, err, calls.Load(), want)
 		}
 		if _, found, err := stage.First(t.Context(), in); !found || err != nil {

@@ -15,6 +15,10 @@ import (
 // goroutines behind.
 const PanicGrace = 500 * time.Millisecond
 
+// unwind is the part of PanicGrace that is left to those who waited for the
+// goroutines that are given up, so that only these are counted.
+const unwind = time.Millisecond
+
 // run is one execution of what a terminal reaches.
 type run struct {
 	root  *Scope
@@ -234,7 +238,7 @@ func (r *run) fail(p *Panic) {
 	r.mu.Lock()
 	if r.panic == nil {
 		r.panic = p
-		r.grace = time.AfterFunc(PanicGrace, func() { close(r.abandoned) })
+		r.grace = time.AfterFunc(PanicGrace-unwind, func() { close(r.abandoned) })
 	}
 	r.mu.Unlock()
 	r.root.Cancel(p)

@@ -174,9 +174,7 @@ func TestWaitForTheOutsideIsNoStall(t *testing.T) {
 			go func() {
 				<-event
 				for range out {
-					k++
 				}
-				event = nil
 			}()
 			return 1, stage.ToChan(t.Context(), stage.Map(stage.Of(1), 2, id), out)
 		},

@@ -50,6 +50,9 @@ func (r *run) settle(closeAll func()) {
 			r.fail(newPanic("close", v))
 		}
 		gone := r.goes.wait(r)
+		if !gone {
+			time.Sleep(unwind)
+		}
 		r.mu.Lock()
 		if r.grace != nil {
 			r.grace.Stop()

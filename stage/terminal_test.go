@@ -183,6 +183,26 @@ func TestSeqYieldsTheValuesAndAtTheEndTheErrorThatEndedIt(t *testing.T) {
 	}
 }
 
+func TestSeqSaysNothingMoreAfterABreak(t *testing.T) {
+	// What goes wrong while the run ends has nobody to be told to; a yield would
+	// be called after its loop, which panics.
+	in := stage.Generate(func(_ context.Context, yield func(int) bool) error {
+		for yield(1) {
+		}
+		runtime.Goexit()
+		return nil
+	})
+	for range in.Seq(t.Context()) {
+		break
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range in.Seq(ctx) {
+		cancel()
+		break
+	}
+}
+
 func TestSeqIsSettledHoweverItsLoopIsLeftC01(t *testing.T) {
 	leave := map[string]func(t *testing.T, in stage.Stream[int]){
 		"break": func(t *testing.T, in stage.Stream[int]) {
