@@ -129,6 +129,52 @@ func TestInnerStreamsOfOneRunShareNothingWithEachOther(t *testing.T) {
 	})
 }
 
+func TestInnerStreamsThatRunAtOnceReadASplitEachForItself(t *testing.T) {
+	for name, way := range flats {
+		src := &script{items: numbers(2)}
+		yes, no := stage.Split(src.stream(), even)
+		opened, read := make(chan struct{}), make(chan int)
+		in := way.flat(items(0, 1), 2, func(_ context.Context, v int) stage.Stream[int] {
+			if v == 0 { // opens one side, and reads it when the other stream has been read
+				return stage.Concat(stage.FromChan(read), yes, stage.New(func(*stage.Scope) stage.Reader[int] {
+					close(opened)
+					return &handsReader{next: func() {}, close: func() {}}
+				}))
+			}
+			<-opened
+			return stage.Concat(no, stage.New(func(*stage.Scope) stage.Reader[int] {
+				return &handsReader{next: func() { close(read) }, close: func() {}}
+			}))
+		})
+		if k, err := stage.Count(t.Context(), in); k != 2 || err != nil || src.opened.Load() != 2 {
+			t.Errorf("%s: %d items, %v; the source has been opened %d times", name, k, err, src.opened.Load())
+		}
+	}
+}
+
+func TestInnerStreamsLeaveNothingBehindInTheRun(t *testing.T) {
+	everyFlat(t, func(t *testing.T, _ int, flat flatFunc, _ wantFunc) {
+		yes, no := stage.Split(stage.Of(1, 2), even)
+		heap := func() uint64 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		count, early := 0, uint64(0)
+		for range flat(stage.Take(naturals(), 1000), func(int) stage.Stream[int] { return stage.Merge(yes, stage.Map(no, 1, id)) }).Seq(t.Context()) {
+			switch count++; count {
+			case 300:
+				early = heap()
+			case 1900:
+				if late := heap(); late > early+1<<20 {
+					t.Errorf("after 150 streams the heap is %d bytes, after 950 it is %d", early, late)
+				}
+			}
+		}
+	})
+}
+
 func TestInnerStreamOfAFlatMapIsClosedWhenItHasEnded(t *testing.T) {
 	everyFlat(t, func(t *testing.T, n int, flat flatFunc, want wantFunc) {
 		var open, most atomic.Int64

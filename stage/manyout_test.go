@@ -118,10 +118,31 @@ func TestBalanceSendsEachItemToOne(t *testing.T) {
 
 func TestBalanceGivesToWhoHasWaitedLongest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		// An item a second, and readers that wait for it: each gets every third.
+		var got [3][]int
+		var sinks []stage.Sink
+		for i, b := range stage.Balance(stage.FromChan(ticking(time.Second, 12)), 3) {
+			sinks = append(sinks, stage.To(b, 1, func(_ context.Context, v int) error { got[i] = append(got[i], v); return nil }))
+		}
+		if err := stage.Run(t.Context(), sinks...); err != nil {
+			t.Error(err)
+		}
+		for i := range got {
+			for k, v := range got[i] {
+				if v != got[i][0]+3*k || len(got[i]) != 4 {
+					t.Errorf("they got %v", got)
+				}
+			}
+		}
+	})
+}
+
+func TestBalanceGivesToEachReaderWhatItHasTimeFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var counts [3]atomic.Int64
 		var sinks []stage.Sink
 		for i, b := range stage.Balance(naturals(), 3) {
-			// The readers take 1, 2 and 4 seconds for an item.
+			// They take 1, 2 and 4 seconds for an item.
 			sinks = append(sinks, stage.To(b, 1, func(context.Context, int) error {
 				time.Sleep(time.Second << i)
 				counts[i].Add(1)
@@ -164,19 +185,74 @@ func TestBalanceGivesNothingToAReaderThatHasLeft(t *testing.T) {
 	})
 }
 
+// rooms is a source of k items that notes how much it has been asked for at
+// once, and gives one item, after a gate has opened, when it has given half.
+type rooms struct {
+	k, gave, most int
+	gate          <-chan struct{}
+}
+
+func (r *rooms) Next(dst []stage.Try[int]) int {
+	r.most = max(r.most, len(dst))
+	k := min(len(dst), r.k-r.gave)
+	if half := r.k / 2; r.gate != nil && r.gave < half {
+		k = min(k, half-r.gave)
+	} else if r.gate != nil {
+		<-r.gate
+		r.gate, k = nil, 1
+	}
+	for i := range dst[:k] {
+		dst[i] = stage.Try[int]{Value: r.gave}
+		r.gave++
+	}
+	return k
+}
+
+func (r *rooms) Close() {}
+
+func (r *rooms) stream() stage.Stream[int] {
+	return stage.New(func(*stage.Scope) stage.Reader[int] { return r })
+}
+
 func TestBalanceDoesNotPileUpItemsAtASlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// One reader takes an item an hour, the other as many as it can get at once.
-		outs := stage.Balance(items(numbers(1000)...), 2)
-		var slow atomic.Int64
-		start := time.Now()
-		err := stage.Run(t.Context(),
-			stage.To(outs[0], 1, func(context.Context, int) error { slow.Add(1); time.Sleep(time.Hour); return nil }),
-			stage.To(outs[1], 1, func(context.Context, int) error { return nil }))
-		if d := time.Since(start); err != nil || slow.Load() > 1 || d > time.Hour {
-			t.Error(err, slow.Load(), d)
+		// When many items come at once, one reader has waited long for a single one,
+		// and another one, for less long, for as many as there are.
+		gate := make(chan struct{})
+		time.AfterFunc(3*time.Second, func() { close(gate) })
+		src := &rooms{k: 2000, gate: gate}
+		outs := stage.Balance(src.stream(), 3)
+		counts := make([]int, 3)
+		reader := func(i int, wait time.Duration, room, most int) stage.Sink {
+			in := stage.New(func(s *stage.Scope) stage.Reader[int] {
+				rd := stage.Open(s, outs[i])
+				return &handsReader{next: func() {
+					time.Sleep(wait)
+					buf := make([]stage.Try[int], room)
+					for k := 1; k > 0 && counts[i] < most; {
+						k = rd.Next(buf[:min(room, most-counts[i])])
+						counts[i] += k
+					}
+					time.Sleep(time.Hour) // busy with what it has got
+				}, close: rd.Close}
+			})
+			return stage.To(in, 1, func(context.Context, int) error { return nil })
+		}
+		err := stage.Run(t.Context(), reader(0, 0, 64, 1001), reader(1, time.Second, 1, 1), reader(2, 2*time.Second, 64, 2000))
+		if err != nil || !slices.Equal(counts, []int{1001, 1, 998}) || src.most != 64 {
+			t.Errorf("%v: they got %v, at most %d at once", err, counts, src.most)
 		}
 	})
+}
+
+func TestBranchesAskForNoMoreThanTheirWindowAtOnce(t *testing.T) {
+	for _, window := range []int{1, 5, 64, 1000} {
+		src := &rooms{k: 5000}
+		got := gather(t, stage.Tee(src.stream(), 2, stage.Window(window))...)
+		if len(got[0]) != 5000 || len(got[1]) != 5000 || src.most > min(window, 64) {
+			t.Errorf("window %d: %d has been asked for at once", window, src.most)
+		}
+	}
 }
 
 func TestOrderedSplitKeepsOrderWhateverTheCallsTake(t *testing.T) {
@@ -478,7 +554,7 @@ func TestUpstreamOfBranchesIsCancelledWhenTheLastOneNeedsNoMore(t *testing.T) {
 }
 
 func TestPanicUpstreamOfBranchesIsNotTheirEnd(t *testing.T) {
-	for range 50 {
+	for range 400 {
 		after := &script{items: numbers(3)}
 		yes, no := stage.Split(stage.Tap(naturals(), func(v int) {
 			if v == 10 {

@@ -289,4 +289,7 @@ func TestSourcesGiveNothingOnceTheContextIsDone(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
+	if _, err := stage.Collect(ctx, stage.Failed[int](errA)); err != context.Canceled {
+		t.Errorf("Failed: %v", err)
+	}
 }

@@ -75,6 +75,21 @@ func TestStatsCountItemsAndErrors(t *testing.T) {
 	}
 }
 
+func TestStatsOfAFlatMapCountValuesInAndItemsOut(t *testing.T) {
+	for _, way := range flats {
+		ctx, stats := stage.WithStats(t.Context())
+		in := way.flat(items(1, errA, 2, 0), 2, func(_ context.Context, v int) stage.Stream[int] {
+			return items(append(numbers(v), errB)...)
+		}, stage.Name("flat"), stage.Window(3))
+		if k, err := stage.Count(ctx, whole(in)); k != 7 || err != nil {
+			t.Fatal(k, err)
+		}
+		if s := statOf(t, stats, "flat"); s.In != 4 || s.Out != 7 || s.Errors != 4 || s.InFlight != 0 || s.Calls != 0 || s.N != 2 || s.Window != 3 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
 func TestStatsKnowHowLongAStageWasBusyP12(t *testing.T) {
 	for name, mapped := range maps {
 		for _, n := range []int{1, 2, 5} {

@@ -367,6 +367,44 @@ func TestErrorOfOneSinkCancelsTheOthers(t *testing.T) {
 	})
 }
 
+func TestFirstErrorOfSeveralSinksIsReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := func(after time.Duration, err error) stage.Sink {
+			return stage.To(items(1), 1, func(context.Context, int) error { time.Sleep(after); return err })
+		}
+		if err := stage.Run(t.Context(), fails(3*time.Second, errB), fails(time.Second, errA), fails(2*time.Second, errB)); err != errA {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSinkThatHasEndedIsClosedWhileTheOthersGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &script{items: numbers(2000)}
+		yes, no := stage.Split(src.stream(), even)
+		short := &script{items: numbers(3)}
+		// A reader that leaves without a word, in the middle of its branch.
+		leaves := stage.New(func(s *stage.Scope) stage.Reader[int] {
+			rd, up := stage.Open(s, yes), stage.Open(s, short.stream())
+			return &handsReader{next: func() { rd.Next(make([]stage.Try[int], 1)) }, close: func() { rd.Close(); up.Close() }}
+		})
+		seen := 0
+		err := stage.Run(t.Context(), stage.To(leaves, 1, func(context.Context, int) error { return nil }),
+			stage.To(no, 1, func(context.Context, int) error {
+				if seen++; seen == 1 {
+					synctest.Wait()
+					if short.closed.Load() != 1 {
+						t.Error("a sink that has ended is kept open")
+					}
+				}
+				return nil
+			}))
+		if err != nil || seen != 1000 {
+			t.Error(err, seen)
+		}
+	})
+}
+
 func TestRunRaisesAPanicWithTheNameOfItsSink(t *testing.T) {
 	for _, n := range []int{stage.Inline, 1, 4} {
 		p, _ := panicOf(func() {
