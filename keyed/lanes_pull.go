@@ -1,0 +1,143 @@
+package keyed
+
+import (
+	"runtime/debug"
+
+	"github.com/seed95b73fdc/sluice/stage"
+)
+
+// pull takes items from upstream and puts them into their lanes. Under mu, which
+// it gives up meanwhile.
+func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B]) {
+	k := min(e.grain, e.offer, e.room(e.grain))
+	first := e.pulled
+	e.pulling = true
+	e.pulled += uint64(k)
+	e.asked = k
+	if e.full != 0 {
+		e.stat.Blocked += now() - e.full
+		e.full = 0
+	}
+	w.free.drain(&e.free)
+	if e.stealable(w) {
+		e.rouse() // upstream may block: someone must watch over the lanes
+	}
+	e.mu.Unlock()
+	before := w.began
+	if before == 0 {
+		before = now()
+	}
+	if len(w.buf) < k {
+		w.buf = make([]stage.Try[A], maxGrain)
+		w.keys = make([]K, maxGrain)
+	}
+	got := e.up.Next(w.buf[:k])
+	at := now()
+	e.route(w, w.buf[:got], first)
+	e.mu.Lock()
+	e.stat.Starved += at - before
+	e.stat.In += uint64(got)
+	e.asked = 0
+	e.pulled -= uint64(k - got)
+	e.pulling = false
+	if got == 0 {
+		e.ended = true
+		e.feed()
+	} else if got == k {
+		e.offer = min(e.offer*2, maxGrain)
+	} else {
+		e.offer = got * 2
+	}
+	w.began, w.made = at, 0
+	if e.running < e.n && !e.pinned {
+		e.running++
+		w.permit = true
+	}
+	if len(w.touched) > 1 || !w.permit || e.pinned {
+		e.rouse()
+	} else {
+		e.tend()
+	}
+	clear(w.touched)
+	w.touched = w.touched[:0]
+}
+
+// route puts items, the first one with the number seq, into their lanes, and the
+// lanes that had none before into w's deque. With no items it parts with all
+// states. The puller's.
+func (e *engine[A, K, S, B]) route(w *worker[A, K, S, B], items []stage.Try[A], seq uint64) {
+	for i := 0; i < len(items); i = e.keysFrom(w, items, i) {
+	}
+	t := e.table
+	if t.rung != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+	}
+	for i := range items {
+		if items[i].Error != nil {
+			e.emit(w.out, stage.Try[B]{Error: items[i].Error}, seq+uint64(i))
+			continue
+		}
+		l, st := t.lookup(w, w.keys[i])
+		if st != nil && t.rung != nil {
+			st.last = now()
+		}
+		en := w.add(l)
+		en.value, en.seq, en.state = items[i].Value, seq+uint64(i), st
+	}
+	if e.refsA {
+		clear(items)
+	}
+	if t.refsK {
+		clear(w.keys[:len(items)])
+	}
+	if len(items) == 0 && !e.sub.Stopped() {
+		t.partAll(w, 0)
+	}
+	w.commit()
+	if e.pinned {
+		e.inject(w.touched)
+	} else {
+		for i := len(w.touched) - 1; i >= 0; i-- {
+			w.deque.Push(w.touched[i]) // what came first is pushed last, and run first
+		}
+	}
+	if t.rung != nil {
+		t.watch()
+	}
+}
+
+// keysFrom finds the keys of items, from the i-th on, and returns how far it has
+// come. With RecoverPanics a panic of key is the item's error.
+func (e *engine[A, K, S, B]) keysFrom(w *worker[A, K, S, B], items []stage.Try[A], i int) (next int) {
+	next = i
+	if e.RecoverPanics {
+		defer func() {
+			if next < len(items) {
+				if v := recover(); v != nil {
+					items[next] = stage.Try[A]{Error: &stage.Panic{Stage: e.name, Value: v, Stack: debug.Stack()}}
+				}
+			}
+		}()
+	}
+	for ; next < len(items); next++ {
+		if items[next].Error == nil {
+			w.keys[next] = e.key(items[next].Value)
+		}
+	}
+	return next
+}
+
+// commit shows the runners what has been added, and leaves in touched the lanes
+// that had nothing before.
+func (w *worker[A, K, S, B]) commit() {
+	ready := w.touched[:0]
+	for _, l := range w.touched {
+		fresh := int64(l.fresh)
+		l.fresh = 0
+		if l.pending.Add(fresh) == fresh {
+			ready = append(ready, l)
+		}
+	}
+	w.touched = ready
+}

@@ -1,0 +1,168 @@
+package keyed
+
+import (
+	"runtime/debug"
+
+	"github.com/seed95b73fdc/sluice/stage"
+)
+
+// take makes w the one that runs l, for what has come until now.
+func (e *engine[A, K, S, B]) take(w *worker[A, K, S, B], l *lane[A, K, S]) {
+	w.lane, w.ran = l, 0
+	w.left = int(min(l.pending.Load(), maxRun))
+	if e.tiny.Load() {
+		w.left = 1 // so that pending is exact, and the next lane's turn comes
+	}
+	if l.last > 0 && l.last != w.id && !e.inOrder && e.outlets[l.last-1].taken.Load() < l.mark {
+		r := w.out.slot()
+		r.item, r.seq = stage.Try[B]{Error: e.fences[l.last]}, l.mark
+		w.out.publish()
+	}
+}
+
+// run calls f for the entries of w's lane that are its share. It reports false
+// when the stage is closed.
+func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
+	l := w.lane
+	for w.left > 0 {
+		if e.sub.Stopped() {
+			return false
+		}
+		en := l.front(&w.free)
+		if en.evict {
+			e.farewell(w, en)
+			continue
+		}
+		seq := en.seq
+		var b B
+		var err error
+		w.calling = true
+		if e.call != nil {
+			b, err = e.call(e.ctx, en.value)
+		} else {
+			b, err = e.state(en)
+		}
+		w.calling = false
+		l.pop(e.refsA)
+		w.left--
+		w.ran++
+		if err != nil {
+			e.emit(w.out, stage.Try[B]{Error: err}, seq)
+		} else {
+			e.emit(w.out, stage.Try[B]{Value: b}, seq)
+		}
+	}
+	w.made += w.ran
+	w.lane = nil
+	l.last, l.mark = w.id, w.out.n
+	if l.pending.Add(-int64(w.ran)) > 0 {
+		w.again = true
+		e.back(w, l)
+	}
+	return true
+}
+
+// failed is called for an entry whose call has not returned: its result is err.
+func (e *engine[A, K, S, B]) failed(w *worker[A, K, S, B], err error) {
+	w.calling = false
+	en := w.lane.front(&w.free)
+	seq, bye := en.seq, en.evict
+	w.lane.pop(e.refsA)
+	w.left--
+	w.ran++
+	if bye {
+		e.sub.Fail(err) // it belongs to no item
+		e.parted()
+		return
+	}
+	e.emit(w.out, stage.Try[B]{Error: err}, seq)
+}
+
+// state calls f with the state of the entry's key, which is made if it is new.
+func (e *engine[A, K, S, B]) state(en *entry[A, K, S]) (b B, err error) {
+	st := en.state
+	if !st.made {
+		if err := e.newS(e.ctx, st.key, &st.value); err != nil {
+			var none S
+			st.value = none
+			return b, err
+		}
+		st.made = true
+	}
+	return e.with(e.ctx, &st.value, en.value)
+}
+
+// farewell tells of a state that is parted with. If newState has never succeeded
+// there is none.
+func (e *engine[A, K, S, B]) farewell(w *worker[A, K, S, B], en *entry[A, K, S]) {
+	if st := en.state; st.made {
+		if e.bye != nil {
+			kept := new(S)
+			*kept = st.value
+			w.calling = true
+			e.bye(st.key, kept)
+			w.calling = false
+		}
+		var none S
+		st.value, st.made = none, false
+	}
+	w.lane.pop(e.refsA)
+	w.left--
+	w.ran++
+	e.parted()
+}
+
+// parted counts a farewell that is done; the last one may be the end.
+func (e *engine[A, K, S, B]) parted() {
+	if e.farewells.Add(-1) == 0 {
+		e.feed()
+	}
+}
+
+// emit publishes a result, and wakes the reader if it waits for it.
+func (e *engine[A, K, S, B]) emit(o *outlet[B], item stage.Try[B], seq uint64) {
+	r := o.slot()
+	r.item, r.seq = item, seq
+	o.publish()
+	if want := e.want.Load(); want != 0 && (want == anyResult || want == seq+2) {
+		e.feed()
+	}
+}
+
+// What the reader may want, beside the result of an item.
+const anyResult = 1
+
+// feed wakes the reader, if it waits.
+func (e *engine[A, K, S, B]) feed() {
+	if e.want.Load() != 0 && e.want.Swap(0) != 0 {
+		e.cons.Wake()
+	}
+}
+
+// shift is a worker's life, or the part of it up to a panic that is the item's
+// error: then it is not over.
+func (e *engine[A, K, S, B]) shift(w *worker[A, K, S, B]) (over bool) {
+	if e.RecoverPanics {
+		defer func() {
+			if over || !w.calling {
+				return
+			}
+			if v := recover(); v != nil {
+				e.failed(w, &stage.Panic{Stage: e.name, Value: v, Stack: debug.Stack()})
+			}
+		}()
+	}
+	for {
+		if w.lane == nil {
+			l := e.next(w)
+			if l == nil {
+				return true
+			}
+			e.take(w, l)
+		}
+		if !e.run(w) {
+			e.stop(w)
+			return true
+		}
+	}
+}

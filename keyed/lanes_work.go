@@ -1,0 +1,325 @@
+package keyed
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/seed95b73fdc/sluice/lockfree"
+)
+
+const (
+	dequeSize  = 64
+	lookOnce   = 8  // yields of a worker between two looks for work
+	loiters    = 12 // looks of a worker that finds none, before it parks
+	guardLooks = 2  // looks of a guard before it acts on what another worker may do anyway
+)
+
+// rouse wakes an idle worker, or starts one, to be the guard, unless there is one
+// or none is needed. Under mu.
+func (e *engine[A, K, S, B]) rouse() {
+	if e.pinned {
+		e.rousePinned()
+		return
+	}
+	if e.guard || e.running >= e.n || e.sub.Stopped() {
+		return
+	}
+	if k := len(e.idle) - 1; k >= 0 {
+		w := e.idle[k]
+		e.idle = e.idle[:k]
+		w.guard, e.guard = true, true
+		w.wait.Wake()
+		return
+	}
+	if k := len(e.workers); k < e.n || k == e.n && e.pulling {
+		w := e.hire()
+		w.guard, e.guard = true, true
+		e.start(w)
+	}
+}
+
+// hire makes a worker.
+func (e *engine[A, K, S, B]) hire() *worker[A, K, S, B] {
+	k := len(e.workers)
+	w := &worker[A, K, S, B]{id: int32(k + 1), out: &e.outlets[k], wait: e.sub.NewWaiter(e.name, e.why)}
+	w.deque = lockfree.NewDeque[*lane[A, K, S]](dequeSize)
+	w.out.init()
+	e.workers = append(e.workers, w)
+	e.alive++
+	return w
+}
+
+// start gives a worker its goroutine.
+func (e *engine[A, K, S, B]) start(w *worker[A, K, S, B]) {
+	e.sub.Go(e.name, func() {
+		defer e.leave(w)
+		for !e.shift(w) {
+		}
+	})
+}
+
+// leave is the end of a worker's goroutine.
+func (e *engine[A, K, S, B]) leave(w *worker[A, K, S, B]) {
+	w.wait.Free()
+	e.mu.Lock()
+	e.alive--
+	last := e.alive == 0 && e.sub.Stopped()
+	e.mu.Unlock()
+	if last {
+		e.gone.Do(func() { close(e.over) })
+	}
+}
+
+// why describes an idle worker of a stalled run.
+func (e *engine[A, K, S, B]) why() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.pulling && !e.ended && e.room(1) <= 0 {
+		return "window is full, its reader waits elsewhere"
+	}
+	return ""
+}
+
+// tend sees to it that the pull right, which is free, is taken up: now if there is
+// room, or else when the reader has made some. Under mu.
+func (e *engine[A, K, S, B]) tend() {
+	if e.pulling || e.ended || e.running >= e.n && !e.pinned {
+		return
+	}
+	if e.roomOrShort() {
+		e.rouse()
+	}
+}
+
+// roomOrShort reports whether an item may be pulled, and if not, has the reader
+// call tend when it has made room. Under mu, with the pull right free.
+func (e *engine[A, K, S, B]) roomOrShort() bool {
+	if e.room(1) > 0 {
+		return true
+	}
+	e.short.Store(true)
+	if e.room(1) > 0 {
+		return true
+	}
+	if e.full == 0 {
+		e.full = now()
+	}
+	return false
+}
+
+// stealable reports whether there is a lane that w could run. Under mu.
+func (e *engine[A, K, S, B]) stealable(w *worker[A, K, S, B]) bool {
+	if len(e.handed) > 0 {
+		return true
+	}
+	for _, v := range e.workers {
+		if v != w && v.deque.Len() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// steal takes a lane that was handed in, or lies in another worker's deque. Under
+// mu.
+func (e *engine[A, K, S, B]) steal(w *worker[A, K, S, B]) *lane[A, K, S] {
+	if k := len(e.handed) - 1; k >= 0 {
+		l := e.handed[k]
+		e.handed[k] = nil
+		e.handed = e.handed[:k]
+		return l
+	}
+	for i := range e.workers {
+		v := e.workers[(i+int(w.id))%len(e.workers)] // the one behind w first
+		if v == w {
+			continue
+		}
+		for {
+			l, o := v.deque.Steal()
+			if o == lockfree.Success {
+				w.steals++
+				e.steals++
+				return l
+			}
+			if o == lockfree.Empty {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// hand gives lanes to whoever is free. Under mu.
+func (e *engine[A, K, S, B]) hand(lanes []*lane[A, K, S]) {
+	if len(lanes) == 0 {
+		return
+	}
+	if e.pinned {
+		e.injectLocked(lanes)
+		return
+	}
+	e.handed = append(e.handed, lanes...)
+	e.rouse()
+}
+
+// back puts a lane that has been run, and has more, where it comes from.
+func (e *engine[A, K, S, B]) back(w *worker[A, K, S, B], l *lane[A, K, S]) {
+	if e.pinned {
+		w.own = append(w.own, l)
+		return
+	}
+	w.deque.Push(l)
+}
+
+// next returns the next lane for w, and blocks until there is one; nil means that
+// the stage is closed.
+func (e *engine[A, K, S, B]) next(w *worker[A, K, S, B]) *lane[A, K, S] {
+	if e.pinned {
+		return e.nextPinned(w)
+	}
+	if w.again {
+		// The lane at the near end has had its turn: now the oldest one.
+		w.again = false
+		for {
+			l, o := w.deque.Steal()
+			if o == lockfree.Success {
+				return l
+			}
+			if o == lockfree.Empty {
+				break
+			}
+		}
+	} else if l, ok := w.deque.Pop(); ok {
+		return l
+	}
+	return e.find(w)
+}
+
+// find is next for a worker whose deque is empty: it pulls, steals, or waits.
+//
+// There is no defer of Unlock: upstream's Next and key may panic, with mu free.
+func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
+	var clock time.Duration
+	if w.made > 0 {
+		clock = now()
+	}
+	e.mu.Lock()
+	if w.permit {
+		w.permit = false
+		e.running--
+	}
+	e.free.drain(&w.free)
+	if w.made > 0 {
+		took := clock - w.began
+		e.stat.Busy += took
+		e.pace(took, w.made)
+		w.made = 0
+	}
+	w.began = clock
+	guard, looks := w.guard, 0
+	w.guard = false
+	for {
+		if e.sub.Stopped() {
+			if guard {
+				e.guard = false
+			}
+			e.mu.Unlock()
+			return nil
+		}
+		free := e.running < e.n
+		canPull := free && !e.pulling && !e.ended && e.room(e.grain) > 0
+		canSteal := free && e.stealable(w)
+		tiny := e.grain == 1
+		switch {
+		case canSteal && (tiny || looks >= guardLooks && !canPull || looks >= loiters):
+			if guard {
+				e.guard, guard = false, false
+			}
+			l := e.steal(w)
+			if l == nil {
+				looks = 0
+				continue
+			}
+			e.running++
+			w.permit = true
+			e.rouse()
+			e.mu.Unlock()
+			if w.began == 0 {
+				w.began = now()
+			}
+			return l
+		case canPull && (tiny || e.running < e.procs || looks >= guardLooks):
+			if guard {
+				e.guard, guard = false, false
+			}
+			e.pull(w)
+			if l, ok := w.deque.Pop(); ok {
+				if w.permit {
+					e.mu.Unlock()
+					return l
+				}
+				w.deque.Push(l)
+			}
+			if w.permit {
+				w.permit = false
+				e.running--
+			}
+			looks = 0
+			continue
+		}
+		work := canPull || canSteal
+		if (work || looks < loiters && !e.slow.Load()) && (guard || !e.guard) {
+			guard, e.guard = true, true
+			e.mu.Unlock()
+			for range lookOnce {
+				runtime.Gosched()
+			}
+			e.mu.Lock()
+			looks++
+			w.began = 0
+			continue
+		}
+		if guard {
+			e.guard, guard = false, false
+		}
+		e.idle = append(e.idle, w)
+		w.wait.Arm()
+		if !e.guard {
+			e.tend() // which may well rouse w itself
+		}
+		e.mu.Unlock()
+		w.wait.Park()
+		e.mu.Lock()
+		w.began, looks = 0, 0
+		guard, w.guard = w.guard, false
+	}
+}
+
+// stop gives up what w has in hand, when the stage is closed.
+func (e *engine[A, K, S, B]) stop(w *worker[A, K, S, B]) {
+	e.mu.Lock()
+	if w.permit {
+		w.permit = false
+		e.running--
+	}
+	e.mu.Unlock()
+}
+
+// pace chooses the grain by the time that made items took. Under mu.
+func (e *engine[A, K, S, B]) pace(took time.Duration, made int) {
+	took = max(took, 1)
+	slow := took/time.Duration(made) > slowCall || e.grain > 1 && e.offer <= 2
+	if slow != e.slow.Load() {
+		e.slow.Store(slow)
+	}
+	could := int(int64(made) * int64(slowPull) / int64(took))
+	switch {
+	case took < cheapPull && made >= e.grain:
+		e.grain = min(2*e.grain, e.maxPull())
+	case took > slowPull && could < e.grain:
+		e.grain = max(1, min(e.grain/2, could))
+	default:
+		return
+	}
+	e.tiny.Store(e.grain == 1)
+}
