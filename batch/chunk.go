@@ -1,0 +1,135 @@
+package batch
+
+import (
+	"time"
+
+	"github.com/seed95b73fdc/sluice/stage"
+)
+
+// Chunk emits the values of in as batches of up to size ≥ 1. A batch is emitted
+// when it has size values, when [Until] ends it, when the next value would make it
+// heavier than [Weigh] allows, when it is as old as [Within] allows, before an
+// error, which is passed on in its place, and at once when in ends; not when the
+// run is cancelled. It is never empty, and never touched again unless [Reuse] is
+// set.
+//
+// Without Within it runs in the goroutine of whoever pulls, and waits for a
+// batch to be complete; it asks in for no more than the batch has room for where
+// its reader asks for one batch, and is at most 64 items ahead else. With Within a
+// goroutine of its own fills the next batch while the reader is busy with the one
+// before, and pushes back when both are full.
+func Chunk[T any](in stage.Stream[T], size int, opts ...Option) stage.Stream[[]T] {
+	const fn = "batch.Chunk"
+	stage.CheckSize(fn, "size", size, 1)
+	s := configure(fn, opts)
+	refuse(fn, "OpenKeys", s.openKeys != 0)
+	r := newRules[T](fn, size, s)
+	return gather("chunk", in, s, 1, func(sc *stage.Scope, out *outbox[T], st *stock[T]) gatherer[T] {
+		return &single[T]{rules: r, scope: sc, out: out, stock: st}
+	}, r)
+}
+
+// single is the gatherer that has one batch open.
+type single[T any] struct {
+	rules[T]
+	scope    *stage.Scope
+	out      *outbox[T]
+	stock    *stock[T]
+	cur      filling[T]
+	heaviest int // weight of an item so far
+}
+
+func (g *single[T]) room(batches int) int {
+	left := g.size - len(g.cur.items)
+	if batches > 1 { // the reader is not slow
+		if g.size >= chunk {
+			return chunk
+		}
+		return min(chunk, left+min(batches-1, chunk)*g.size)
+	}
+	if g.until != nil {
+		return 1
+	}
+	if g.weigh != nil {
+		left = min(left, max(1, (g.maxWeigh-g.cur.weight)/max(1, g.heaviest)))
+	}
+	return min(chunk, left)
+}
+
+func (g *single[T]) take(items []stage.Try[T], came time.Duration) {
+	for len(items) > 0 {
+		if err := items[0].Error; err != nil {
+			g.fail(err)
+			items = items[1:]
+			continue
+		}
+		if g.plain() {
+			items = items[g.takeRun(items, came):]
+			continue
+		}
+		if !g.scope.Stopped() {
+			g.takeOne(items[0].Value, came)
+		}
+		items = items[1:]
+	}
+}
+
+// takeRun adds the values before the next error, as far as the open batch has
+// room, and returns how many; it needs no function of the user.
+func (g *single[T]) takeRun(items []stage.Try[T], came time.Duration) (k int) {
+	g.begin(came)
+	into := g.cur.items
+	items = items[:min(len(items), g.size-len(into))]
+	for k < len(items) && items[k].Error == nil {
+		into = append(into, items[k].Value)
+		k++
+	}
+	if g.cur.items = into; len(into) == g.size {
+		g.closeOldest()
+	}
+	return k
+}
+
+func (g *single[T]) takeOne(v T, came time.Duration) {
+	w, err := g.weight(v)
+	if err != nil {
+		g.fail(err)
+		return
+	}
+	g.heaviest = max(g.heaviest, w)
+	if !g.fits(&g.cur, w) {
+		g.close()
+	}
+	g.begin(came)
+	if g.add(&g.cur, v, w) {
+		g.closeOldest()
+	}
+}
+
+// fail emits an error behind what is open.
+func (g *single[T]) fail(err error) {
+	g.close()
+	g.out.put(stage.Try[[]T]{Error: err})
+}
+
+// begin opens a batch if there is none.
+func (g *single[T]) begin(came time.Duration) {
+	if len(g.cur.items) == 0 {
+		g.cur = filling[T]{items: g.stock.fresh(), born: came}
+	}
+}
+
+// close emits the open batch, if there is one.
+func (g *single[T]) close() {
+	if len(g.cur.items) > 0 {
+		g.closeOldest()
+	}
+}
+
+func (g *single[T]) closeOldest() {
+	g.stock.last = len(g.cur.items)
+	g.out.put(stage.Try[[]T]{Value: g.cur.items})
+	g.cur = filling[T]{}
+}
+
+func (g *single[T]) oldest() (time.Duration, bool) { return g.cur.born, len(g.cur.items) > 0 }

@@ -1,0 +1,2 @@
+// Package batch has what works on many items at once.
+package batch
