@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// asProgram is set in the environment of a child that is to be the program, not
+// the tests.
+const asProgram = "TIMESERIES_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// A result is what a run of the program left behind.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// program runs the program within the test, on a network within the test: so it can
+// run in a bubble. What a test does not set is as without it.
+type program struct {
+	ctx     context.Context
+	stop    chan struct{}
+	handler http.Handler // answers what -url names; nil for the built-in server
+	stdout  io.Writer    // in place of the result's
+	jitter  float64
+}
+
+func (p program) call(args ...string) result {
+	network := &pipeNet{conns: make(chan net.Conn), closed: make(chan struct{})}
+	if p.handler != nil {
+		srv := &http.Server{Handler: p.handler, ErrorLog: log.New(io.Discard, "", 0)}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			srv.Serve(network)
+		}()
+		defer func() {
+			srv.Close()
+			<-done
+		}()
+		args = append([]string{"-url", "http://" + network.Addr().String() + "/{date}"}, args...)
+	}
+	var stdout, stderr bytes.Buffer
+	env := environment{
+		stdout: &stdout, stderr: &stderr, stop: p.stop, jitter: p.jitter,
+		listen: func() (net.Listener, error) { return network, nil }, dial: network.dial,
+	}
+	if p.stdout != nil {
+		env.stdout = p.stdout
+	}
+	if p.ctx == nil {
+		p.ctx = context.Background()
+	}
+	code := run(p.ctx, args, env)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// want fails the test unless the program ended with code.
+func (r result) want(t *testing.T, code int) result {
+	t.Helper()
+	if r.code != code {
+		t.Fatalf("exit code %d, want %d; stderr:\n%s", r.code, code, r.stderr)
+	}
+	return r
+}
+
+// wantError fails the test unless the program failed with one line that has all
+// of the words.
+func (r result) wantError(t *testing.T, words ...string) result {
+	t.Helper()
+	r.want(t, exitFailed)
+	if strings.Count(r.stderr, "\n") != 1 || !strings.HasSuffix(r.stderr, "\n") {
+		t.Errorf("stderr is not one line:\n%s", r.stderr)
+	}
+	for _, w := range words {
+		if !strings.Contains(r.stderr, w) {
+			t.Errorf("stderr has no %q:\n%s", w, r.stderr)
+		}
+	}
+	return r
+}
+
+// rows are the lines of the table below its head.
+func (r result) rows(t *testing.T) []string {
+	t.Helper()
+	lines := strings.Split(r.stdout, "\n")
+	if len(lines) < 2 || !strings.HasPrefix(lines[0], "date  ") || lines[len(lines)-1] != "" {
+		t.Fatalf("this is no table:\n%s", r.stdout)
+	}
+	return lines[1 : len(lines)-1]
+}
+
+// A pipeNet is a network of one host, all in memory.
+type pipeNet struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (n *pipeNet) Accept() (net.Conn, error) {
+	select {
+	case c := <-n.conns:
+		return c, nil
+	case <-n.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (n *pipeNet) Close() error {
+	n.once.Do(func() { close(n.closed) })
+	return nil
+}
+
+func (n *pipeNet) Addr() net.Addr { return pipeAddr{} }
+
+type pipeAddr struct{}
+
+func (pipeAddr) Network() string { return "tcp" }
+func (pipeAddr) String() string  { return "127.0.0.1:80" }
+
+var errRefused = errors.New("connection refused")
+
+func (n *pipeNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case n.conns <- there:
+		return here, nil
+	case <-n.closed:
+		return nil, errRefused
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// packed is s as gzip.
+func packed(s string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, s)
+	w.Close()
+	return b.Bytes()
+}
+
+// fileOf is a file with the amounts, account by account: a, b, c…
+func fileOf(d date, amounts ...int) []byte {
+	var b strings.Builder
+	b.WriteString("time,account,amount\n")
+	for i, amount := range amounts {
+		fmt.Fprintf(&b, "%vT12:00:00Z,%c,%d\n", d, 'a'+i, amount)
+	}
+	return packed(b.String())
+}
+
+// dateOfRequest is the date that the URL names.
+func dateOfRequest(r *http.Request) date {
+	d, err := parseDate(strings.TrimPrefix(r.URL.Path, "/"))
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
