@@ -157,14 +157,14 @@ type cells[A, B any] struct {
 	ctx     context.Context
 	up      Reader[A]
 	name    string
-	n       int
 	window  int // 0: not given
 	order   Order
 	drops   atomic.Bool // f has dropped an item
 	slow    atomic.Bool // its calls take longer than slowCall
 	recover bool
-	procs   int
-	refsA   bool // values keep memory alive
+	resizes func()      // stops the news of a Parallelism; nil if there is none
+	surplus atomic.Bool // more calls may run than n, since that was lowered
+	refsA   bool        // values keep memory alive
 	refsB   bool
 	counted bool // someone looks at the Stats
 	cons    *Waiter
@@ -190,6 +190,8 @@ type cells[A, B any] struct {
 	_        pad
 
 	mu      sync.Mutex
+	n       int
+	procs   int  // of the n, as many as there are processors
 	pulling bool // some worker has the pull right
 	ended   bool // upstream has
 	guard   bool // some worker is the guard, or has been woken to be
@@ -251,6 +253,10 @@ func openCells[A, B any](s *Scope, operator string, in Stream[A], n int, order O
 	e.tail = e.cur
 	e.cons = s.NewWaiter(name, func() string { return "its reader waits for a result" })
 	s.Report(e.snapshot)
+	if c.Parallelism != nil {
+		e.resizes = c.Parallelism.Notify(func() { e.resize(c.size(n)) })
+		e.resize(c.size(n))
+	}
 	return e
 }
 
@@ -371,6 +377,12 @@ func (e *cells[A, B]) snapshot() StageStats {
 // feeds them.
 func (e *cells[A, B]) Close() {
 	e.sub.Cancel(ErrClosed)
+	if e.resizes != nil {
+		e.resizes()
+		e.mu.Lock() // not before a resize that is under way has counted its worker
+		e.hungry = false
+		e.mu.Unlock()
+	}
 	gone := e.workers.wait(e.sub.run)
 	e.cons.Free()
 	if !gone {

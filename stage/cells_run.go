@@ -11,7 +11,7 @@ import (
 func (e *cells[A, B]) run(w *worker[A, B], called bool) bool {
 	c, i, items := w.c, w.i, w.c.items
 	in, out := c.in[:items], c.out[:items]
-	sub, ctx, value, refsA := e.sub, e.ctx, e.f.value, e.refsA
+	sub, ctx, value, refsA, resizes := e.sub, e.ctx, e.f.value, e.refsA, e.resizes != nil
 	w.calling = true
 	for {
 		if !called {
@@ -40,6 +40,10 @@ func (e *cells[A, B]) run(w *worker[A, B], called bool) bool {
 		}
 		called = false
 		w.made++
+		if resizes && e.surplus.Load() && e.yieldCall() {
+			w.finished = e.leave(c, i)
+			break
+		}
 		if w.helps {
 			w.finished = e.share(c, i)
 			break
@@ -101,7 +105,7 @@ func (e *cells[A, B]) finish(w *worker[A, B]) {
 	}
 	w.c = nil
 	e.moves++
-	if e.turn != nil {
+	if e.turn != nil && e.working <= e.n {
 		e.turn.Wake() // its call takes the place of the one that has ended
 		e.turn = nil
 	} else {

@@ -73,9 +73,10 @@ func newPanic(stage string, value any) *Panic {
 // the readers of one goroutine.
 type carried struct{ *Panic }
 
-// tag is deferred by readers that call a user's function in the goroutine of
-// whoever pulls: it notes the stage and lets the panic go on.
-func tag(name string) {
+// Tag is deferred, by itself, by a [Reader] that calls a user's function in the
+// goroutine of whoever pulls: a panic that passes gets the name of the stage, and
+// goes on.
+func Tag(name string) {
 	if v := recover(); v != nil {
 		panic(&carried{newPanic(name, v)})
 	}

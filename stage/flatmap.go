@@ -26,13 +26,14 @@ func FlatMapOrder[A, B any](fn string, in Stream[A], n int, order Order, f func(
 	CheckFunc(fn, "f", f == nil)
 	checkOrder(fn, order)
 	c := Configure(fn, opts...)
+	c.checkResizable(fn, n)
 	return New(func(s *Scope) Reader[B] {
 		sub := s.Child()
 		up := Open(sub, in)
 		name := s.Label(c.Name, "flatmap")
-		make := func(ctx context.Context, v A) Stream[B] { return f(ctx, v) }
+		inner := func(ctx context.Context, v A) Stream[B] { return f(ctx, v) }
 		if c.RecoverPanics {
-			make = func(ctx context.Context, v A) (out Stream[B]) {
+			inner = func(ctx context.Context, v A) (out Stream[B]) {
 				defer func() {
 					if v := recover(); v != nil {
 						out = Failed[B](newPanic(name, v))
@@ -42,15 +43,16 @@ func FlatMapOrder[A, B any](fn string, in Stream[A], n int, order Order, f func(
 			}
 		}
 		if n == Inline {
-			return &flatInline[A, B]{sub: sub, up: up, f: make, name: name}
+			return &flatInline[A, B]{sub: sub, up: up, f: inner, name: name}
 		}
-		m := &flatMap[A, B]{scope: s, sub: sub, up: up, f: make, n: n, window: c.Window, name: name}
-		if m.window == 0 {
-			m.window = n
-		}
+		m := &flatMap[A, B]{scope: s, sub: sub, up: up, f: inner, name: name}
 		m.fan = newFan[B](s, sub, name, order)
 		m.fan.done = m.release
 		s.Report(m.snapshot)
+		m.resize(c.size(n), c.Window)
+		if c.Parallelism != nil {
+			m.resizes = c.Parallelism.Notify(func() { m.resize(c.size(n), c.Window) })
+		}
 		return m
 	})
 }
@@ -67,19 +69,21 @@ type flatMap[A, B any] struct {
 	sub     *Scope
 	up      Reader[A]
 	f       func(context.Context, A) Stream[B]
-	n       int
-	window  int
 	name    string
 	workers crew
 	begun   bool
+	resizes func() // stops the news of a Parallelism; nil if there is none
 
 	// Under fan.mu.
+	n       int
+	window  int
 	pulling bool
 	ended   bool
 	held    int
 	spawned int
 	working int
 	idle    []*Waiter
+	turn    *Waiter // of the worker that has an item while n others have one
 	free    []*lane[B]
 	stat    StageStats
 }
@@ -112,7 +116,7 @@ func (m *flatMap[A, B]) Next(dst []Try[B]) int {
 
 // rouse lets a worker pull, if one may. Under mu.
 func (m *flatMap[A, B]) rouse() {
-	if m.pulling || m.ended || m.held >= m.window {
+	if m.pulling || m.ended || m.held >= m.window || m.working >= m.n {
 		return
 	}
 	if k := len(m.idle) - 1; k >= 0 {
@@ -147,8 +151,8 @@ func (m *flatMap[A, B]) release(l *lane[B]) {
 // more.
 func (m *flatMap[A, B]) work(w *Waiter) bool {
 	m.fan.mu.Lock()
-	for m.pulling || m.ended || m.held >= m.window {
-		full := !m.pulling && !m.ended
+	for m.pulling || m.ended || m.held >= m.window || m.working >= m.n {
+		full := !m.pulling && !m.ended && m.held >= m.window
 		m.idle = append(m.idle, w)
 		w.Arm()
 		m.fan.mu.Unlock()
@@ -172,6 +176,17 @@ func (m *flatMap[A, B]) work(w *Waiter) bool {
 
 	m.fan.mu.Lock()
 	m.stat.Starved += at - began
+	for got > 0 && m.working >= m.n { // n has been lowered meanwhile
+		m.turn = w
+		w.Arm()
+		m.fan.mu.Unlock()
+		ok := w.Park()
+		m.fan.mu.Lock()
+		if m.turn = nil; !ok {
+			m.fan.mu.Unlock()
+			return false
+		}
+	}
 	m.pulling = false
 	if got == 0 {
 		m.ended = true
@@ -194,8 +209,30 @@ func (m *flatMap[A, B]) work(w *Waiter) bool {
 
 	m.fan.mu.Lock()
 	m.working--
+	m.makeWay()
 	m.fan.mu.Unlock()
 	return ok
+}
+
+// makeWay wakes the worker that has an item and waits for its turn, if fewer
+// than n others have one. Under mu.
+func (m *flatMap[A, B]) makeWay() {
+	if m.turn != nil && m.working < m.n {
+		m.turn.Wake()
+	}
+}
+
+// resize changes n, and the window if that was not given.
+func (m *flatMap[A, B]) resize(n, window int) {
+	m.fan.mu.Lock()
+	defer m.fan.mu.Unlock()
+	if m.n, m.window = n, window; window == 0 {
+		m.window = n
+	}
+	if m.spawned > 0 && !m.sub.Stopped() {
+		m.makeWay()
+		m.rouse()
+	}
 }
 
 // put is fan.put, and books the time since then, the last booking.
@@ -231,7 +268,7 @@ func (m *flatMap[A, B]) pass(l *lane[B], a Try[A], at time.Duration) bool {
 	if m.sub.Stopped() {
 		return false
 	}
-	inner := m.sub.nested()
+	inner := m.sub.Nested()
 	defer inner.Cancel(ErrEnded)
 	rd := Open(inner, m.f(labelled(inner.ctx, m.name), a.Value))
 	returned := false
@@ -264,6 +301,12 @@ func (m *flatMap[A, B]) bring(l *lane[B], rd Reader[B], at time.Duration) bool {
 
 func (m *flatMap[A, B]) Close() {
 	m.sub.Cancel(ErrClosed)
+	if m.resizes != nil {
+		m.resizes()
+		m.fan.mu.Lock() // not before a resize that is under way has counted its worker
+		m.resizes = nil
+		m.fan.mu.Unlock()
+	}
 	if m.workers.wait(m.sub.run) {
 		m.up.Close()
 	}
@@ -304,8 +347,8 @@ func (r *flatInline[A, B]) Next(dst []Try[B]) int {
 }
 
 func (r *flatInline[A, B]) open(v A) {
-	defer tag(r.name)
-	r.scope = r.sub.nested()
+	defer Tag(r.name)
+	r.scope = r.sub.Nested()
 	r.inner = Open(r.scope, r.f(r.scope.ctx, v))
 }
 

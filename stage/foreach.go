@@ -19,7 +19,8 @@ func ForEach[T any](ctx context.Context, in Stream[T], n int, f func(context.Con
 	CheckN(fn, n)
 	CheckFunc(fn, "f", f == nil)
 	c := Configure(fn, opts...)
-	if n > 1 {
+	c.checkResizable(fn, n)
+	if n > 1 || c.Parallelism != nil {
 		return drive(ctx, "discard", consume("foreach", in, n, f, c), Config{}, nil, discard)
 	}
 	return drive(ctx, "foreach", in, c, nil, func(s *Scope, name string, rd Reader[T]) error {
@@ -46,6 +47,7 @@ func forEach[T any](s *Scope, name string, rd Reader[T], f func(context.Context,
 	if c.RecoverPanics {
 		f = guardedVisit(name, f)
 	}
+	ctx, keep := s.ctx, !refs[T]()
 	visit := func(chunk []Try[T]) (bool, error) {
 		for i := range chunk {
 			if err := chunk[i].Error; err != nil {
@@ -54,7 +56,11 @@ func forEach[T any](s *Scope, name string, rd Reader[T], f func(context.Context,
 			if s.Stopped() {
 				return false, errAborted
 			}
-			if err := f(s.ctx, chunk[i].Value); err != nil {
+			v := chunk[i].Value
+			if !keep {
+				chunk[i] = Try[T]{} // f may be long with those behind it
+			}
+			if err := f(ctx, v); err != nil {
 				return false, err
 			}
 		}

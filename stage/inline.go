@@ -64,7 +64,7 @@ func (r *inline[A, B]) errors(dst []Try[B], items []Try[A]) (k int) {
 }
 
 func (r *inline[A, B]) apply(dst []Try[B], got int) (k int) {
-	defer tag(r.name)
+	defer Tag(r.name)
 	scope, ctx, value := r.scope, r.ctx, r.f.value
 	if r.recover {
 		value = nil
@@ -92,8 +92,10 @@ func (r *inline[A, B]) apply(dst []Try[B], got int) (k int) {
 		if keep {
 			k++
 		}
+		if r.refs {
+			*a = Try[A]{}
+		}
 	}
-	forget(buf, r.refs)
 	return k
 }
 

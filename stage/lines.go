@@ -90,7 +90,7 @@ type lineReader struct {
 }
 
 func (r *lineReader) Next(dst []Try[string]) (k int) {
-	defer tag(r.name)
+	defer Tag(r.name)
 	if r.ended || r.scope.Stopped() {
 		return 0
 	}
@@ -233,7 +233,7 @@ func (r *lineReader) finish(dst []Try[string]) int {
 }
 
 func (r *lineReader) Close() {
-	defer tag(r.name)
+	defer Tag(r.name)
 	r.ended = true
 	src := r.src
 	if src == nil {

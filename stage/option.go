@@ -1,6 +1,9 @@
 package stage
 
-import "strconv"
+import (
+	"reflect"
+	"strconv"
+)
 
 // Inline is the n that runs a function in the goroutine of whoever pulls: no
 // goroutine, no hop, no window. It is for cheap pure functions.
@@ -18,6 +21,33 @@ type Config struct {
 	Name          string // "" if none was given
 	Window        int    // 0 if none was given
 	RecoverPanics bool   // whether that was given
+
+	Parallelism *Parallelism // nil if none was given; see [Resizable]
+
+	values []any // of With: keys and values in turn
+}
+
+// With gives an operator outside this package a property that this one knows
+// nothing of: it finds the value in [Config.Value], under the key. Operators that
+// do not know the key ignore it. Keys are compared with ==; as for
+// [context.WithValue], give them a type of your own. A nil key, or one that
+// cannot be compared, panics.
+func With(key, value any) Option {
+	CheckFunc("stage.With", "key", key == nil)
+	if !reflect.TypeOf(key).Comparable() {
+		argPanic("stage.With", "key is a %T, which cannot be compared", key)
+	}
+	return func(c *Config) { c.values = append(c.values, key, value) }
+}
+
+// Value returns what [With] was last given under the key, or nil.
+func (c Config) Value(key any) any {
+	for i := len(c.values) - 2; i >= 0; i -= 2 {
+		if c.values[i] == key {
+			return c.values[i+1]
+		}
+	}
+	return nil
 }
 
 // Name names a stage in Stats, in errors and panics, and in the pprof label of

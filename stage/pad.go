@@ -1,10 +1,13 @@
 package stage
 
-import "reflect"
+import (
+	"reflect"
 
-// pad keeps what two goroutines write apart: 128 bytes, because amd64 fetches
-// cache lines in pairs and arm64 has lines of 128 on some CPUs.
-type pad [128]byte
+	"github.com/seed95b73fdc/sluice/lockfree"
+)
+
+// pad keeps what two goroutines write apart.
+type pad [lockfree.CacheLine]byte
 
 // refs reports whether values of T keep other memory alive.
 func refs[T any]() bool { return hasRefs(reflect.TypeFor[T]()) }

@@ -19,15 +19,16 @@ func To[T any](in Stream[T], n int, f func(context.Context, T) error, opts ...Op
 	CheckN(fn, n)
 	CheckFunc(fn, "f", f == nil)
 	c := Configure(fn, opts...)
+	c.checkResizable(fn, n)
 	return Sink{func(s *Scope) (func() error, func()) {
-		if n > 1 {
+		if n > 1 || c.Parallelism != nil {
 			rd := Open(s, consume("to", in, n, f, c))
 			return func() error { return discard(s, "", rd) }, rd.Close
 		}
 		rd := Open(s, in)
 		name := s.Label(c.Name, "to")
 		return func() error {
-			defer tag(name)
+			defer Tag(name)
 			return forEach(s, name, rd, f, c)
 		}, rd.Close
 	}}

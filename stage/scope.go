@@ -117,14 +117,6 @@ func (s *Scope) userDone() bool { return s.run.user.Err() != nil }
 // in the end.
 func (s *Scope) Child() *Scope { return newScope(s.ctx, s.run, s, s.family) }
 
-// nested returns a child for streams that come up during the run: what they
-// share among themselves they do not share with the run around them.
-func (s *Scope) nested() *Scope {
-	n := newScope(s.ctx, s.run, s, &family{})
-	n.family.base = n
-	return n
-}
-
 // Cancel ends the context of s, and of the scopes below it, with the cause
 // given; of several calls the first one counts. Never blocks. A scope that was
 // not made with [Scope.Child] belongs to who made it: end a run with
@@ -205,7 +197,7 @@ func (s *Scope) lost(name string, v any) {
 		s.run.fail(newPanic(name, v))
 		return
 	}
-	s.Fail(&stageError{name, ErrGoexit})
+	s.Fail(Goexit(name))
 }
 
 // spawn starts a goroutine of the run. If f does not return, lost is called in

@@ -155,7 +155,7 @@ func (r *takeReader[T]) Next(dst []Try[T]) int {
 // is all. Once the run is cancelled, pred is not called any more, but an error
 // that is there goes on.
 func (r *takeReader[T]) pass(items []Try[T]) (k int, end bool) {
-	defer tag(r.name)
+	defer Tag(r.name)
 	for i := range items {
 		if items[i].Error != nil {
 			continue

@@ -178,6 +178,7 @@ const maxLate = 1024
 // values calls f for the values of a chunk until the run is cancelled, f or
 // the chunk has an error, or f has enough. It does not judge the error.
 func values[T any](s *Scope, chunk []Try[T], f func(T) (more bool, err error)) (more bool, err error) {
+	keep := len(chunk) == 1 || !refs[T]()
 	for i := range chunk {
 		if err := chunk[i].Error; err != nil {
 			return false, err
@@ -185,7 +186,11 @@ func values[T any](s *Scope, chunk []Try[T], f func(T) (more bool, err error)) (
 		if s.Stopped() {
 			return false, errAborted
 		}
-		if more, err := f(chunk[i].Value); err != nil || !more {
+		v := chunk[i].Value
+		if !keep {
+			chunk[i] = Try[T]{} // f may be long with those behind it
+		}
+		if more, err := f(v); err != nil || !more {
 			return false, err
 		}
 	}

@@ -22,6 +22,17 @@ func passing[A, B any](f func(ctx context.Context, item Try[A], out *Try[B]) (ke
 	return Func[A, B]{try: f, pass: true}
 }
 
+// Call does f to one item, as the engines of this package do, for one of
+// another package: it sets *out, whatever that held, and reports whether f keeps
+// the item. An error passes where f is not for errors. What f panics with goes
+// through.
+func (f Func[A, B]) Call(ctx context.Context, item *Try[A], out *Try[B]) (keep bool) {
+	return f.call(ctx, item, out)
+}
+
+// IsZero reports whether f is the zero Func, which cannot be called.
+func (f Func[A, B]) IsZero() bool { return f.try == nil && f.value == nil }
+
 // call does f to an item.
 func (f *Func[A, B]) call(ctx context.Context, a *Try[A], out *Try[B]) (keep bool) {
 	if f.value == nil {
@@ -50,9 +61,10 @@ func (f *Func[A, B]) call(ctx context.Context, a *Try[A], out *Try[B]) (keep boo
 func Transform[A, B any](operator string, in Stream[A], n int, order Order, f Func[A, B], opts ...Option) Stream[B] {
 	const fn = "stage.Transform"
 	CheckN(fn, n)
-	CheckFunc(fn, "f", f.try == nil && f.value == nil)
+	CheckFunc(fn, "f", f.IsZero())
 	checkOrder(fn, order)
 	c := Configure(fn, opts...)
+	c.checkResizable(fn, n)
 	if n == Inline {
 		return New(func(s *Scope) Reader[B] {
 			up := Open(s, in)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // Every wait for another goroutine of a run goes through a Waiter. Invariants:
@@ -109,6 +110,25 @@ func (w *Waiter) Park() bool {
 	w.run.live.Add(-1) // whoever woke it has counted it
 	w.Disarm()         // both at once: what the Wake was for is not to be lost
 	return true
+}
+
+// ParkUntil is Park with a second way out: it also returns, with fired set, when
+// timer has sent. What waits for a timer is not stuck, and no run is taken for
+// stalled because of it.
+func (w *Waiter) ParkUntil(timer <-chan time.Time) (woken, fired bool) {
+	select { // in state armed: so the run's books count it as awake
+	case <-w.ch:
+		w.state.Store(waiterIdle)
+		return true, false
+	case <-timer:
+		fired = true
+	case <-w.scope.done:
+	}
+	if w.state.CompareAndSwap(waiterArmed, waiterIdle) {
+		return false, fired
+	}
+	w.Disarm() // both at once: what the Wake was for is not to be lost
+	return true, fired
 }
 
 // Wake releases the goroutine if it has armed the waiter. Never blocks.
