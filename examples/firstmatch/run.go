@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// The exit codes.
+const (
+	exitFound       = 0
+	exitNotFound    = 1
+	exitFailed      = 2
+	exitInterrupted = 130
+)
+
+// environment is what the program has around it.
+type environment struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	sys            system
+}
+
+// errInterrupted is the cause with which the program's context is cancelled.
+var errInterrupted = errors.New("interrupted")
+
+// run is the program: it returns the exit code. It ends when ctx is cancelled,
+// with errInterrupted as the cause.
+func run(ctx context.Context, args []string, env environment) int {
+	cfg, err := parseFlags(args, env.stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitFound
+	case err != nil:
+		return exitFailed
+	}
+	scr := &screen{w: env.stderr}
+	c := new(counts)
+	out := newPrinter(scr.over(env.stdout))
+	f := newFinder(cfg, env, c)
+	f.report = func(err error) { scr.print("%s", oneLine(err)) }
+	if !cfg.quiet && isTerminal(env.stderr) {
+		defer scr.showProgress(c, &f.files)()
+	}
+	err = f.find(ctx, func(ctx context.Context, h hit) error {
+		c.matches.Add(1)
+		return out.print(ctx, h)
+	})
+	if flushErr := out.flush(); err == nil || errors.Is(err, errInterrupted) && flushErr != nil {
+		err = flushErr
+	}
+	if cfg.stats {
+		scr.print("%v", c)
+	}
+	switch {
+	case readerGone(err):
+		return exitFound // it has what it wants
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case err != nil:
+		scr.print("%s", oneLine(err))
+		return exitFailed
+	case c.matches.Load() > 0:
+		return exitFound
+	case c.errors.Load() > 0:
+		return exitFailed
+	}
+	return exitNotFound
+}
+
+func newFinder(cfg config, env environment, c *counts) *finder {
+	s := newSearcher(cfg.pattern, newFolders(env.sys), c)
+	s.count, s.skip, s.unpack, s.maxSize = cfg.count, cfg.skipErrors, cfg.unpack, int64(cfg.maxSize)
+	s.stdin, s.output = env.stdin, outputID(env.stdout)
+	return &finder{cfg: cfg, search: s, counts: c}
+}
+
+// outputID identifies the file that the output goes to, which is not to be
+// searched.
+func outputID(w io.Writer) fileID {
+	if f, ok := w.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			return idOf(st)
+		}
+	}
+	return fileID{}
+}
+
+// oneLine is the text of an error, which may have been made of several.
+func oneLine(err error) string {
+	return strings.ReplaceAll(err.Error(), "\n", "; ")
+}
+
+// String is the summary, one line.
+func (c *counts) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d files searched, %d bytes, in %d folders; %d matches",
+		c.files.Load(), c.bytes.Load(), c.folders.Load(), c.matches.Load())
+	var passed []string
+	for _, p := range []struct {
+		n    int64
+		what string
+	}{
+		{c.hidden.Load(), "hidden"}, {c.links.Load(), "links"}, {c.specials.Load(), "special"},
+		{c.large.Load(), "too large"}, {c.output.Load(), "the output"}, {c.errors.Load(), "unreadable"},
+	} {
+		if p.n > 0 {
+			passed = append(passed, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if passed != nil {
+		b.WriteString("; passed over: " + strings.Join(passed, ", "))
+	}
+	return b.String()
+}
