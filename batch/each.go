@@ -2,13 +2,9 @@ package batch
 
 import (
 	"context"
-	"errors"
 
 	"github.com/seed95b73fdc/sluice/stage"
 )
-
-// errEarlier is the cause of the context of a call that goes on behind an error.
-var errEarlier = errors.New("batch: an earlier item has failed")
 
 // maxWorkers bounds workers: what is larger is a mistake.
 const maxWorkers = 1 << 20
