@@ -15,28 +15,28 @@ import (
 // whoever pulls. f's context ends with the run and when no more is needed.
 func Map[A, B any](in stage.Stream[A], n int, f func(context.Context, A) (B, error), opts ...stage.Option) stage.Stream[B] {
 	stage.CheckN("ordered.Map", n, opts...)
-	return stage.Transform("map", in, n, stage.InOrder, stage.MapFunc("ordered.Map", f), opts...)
+	return transform("ordered.Map", "map", in, n, stage.MapFunc("ordered.Map", f), opts)
 }
 
 // Filter emits the items for which f reports true, and errors, in the order of
 // the items, as [Map] does.
 func Filter[A any](in stage.Stream[A], n int, f func(context.Context, A) (bool, error), opts ...stage.Option) stage.Stream[A] {
 	stage.CheckN("ordered.Filter", n, opts...)
-	return stage.Transform("filter", in, n, stage.InOrder, stage.FilterFunc("ordered.Filter", f), opts...)
+	return transform("ordered.Filter", "filter", in, n, stage.FilterFunc("ordered.Filter", f), opts)
 }
 
 // FilterMap emits f's results where f reports true, and errors, in the order of
 // the items, as [Map] does.
 func FilterMap[A, B any](in stage.Stream[A], n int, f func(context.Context, A) (B, bool, error), opts ...stage.Option) stage.Stream[B] {
 	stage.CheckN("ordered.FilterMap", n, opts...)
-	return stage.Transform("filtermap", in, n, stage.InOrder, stage.FilterMapFunc("ordered.FilterMap", f), opts...)
+	return transform("ordered.FilterMap", "filtermap", in, n, stage.FilterMapFunc("ordered.FilterMap", f), opts)
 }
 
 // Catch gives each error of in to f and emits the error that f returns in its
 // place, or nothing if that is nil. Values are passed on.
 func Catch[A any](in stage.Stream[A], n int, f func(context.Context, error) error, opts ...stage.Option) stage.Stream[A] {
 	stage.CheckN("ordered.Catch", n, opts...)
-	return stage.Transform("catch", in, n, stage.InOrder, stage.CatchFunc[A]("ordered.Catch", f), opts...)
+	return transform("ordered.Catch", "catch", in, n, stage.CatchFunc[A]("ordered.Catch", f), opts)
 }
 
 // FlatMap emits the items of the streams that f makes of each value, one
@@ -45,7 +45,7 @@ func Catch[A any](in stage.Stream[A], n int, f func(context.Context, error) erro
 // fine; the others hold two chunks each of what the reader asks for at a time,
 // one item each while it is slow, and wait.
 func FlatMap[A, B any](in stage.Stream[A], n int, f func(context.Context, A) stage.Stream[B], opts ...stage.Option) stage.Stream[B] {
-	return stage.FlatMapOrder("ordered.FlatMap", in, n, stage.InOrder, f, opts...)
+	return flatMap("ordered.FlatMap", in, n, f, opts)
 }
 
 // First returns the first value of in, in its order, for which match reports
@@ -56,7 +56,7 @@ func FlatMap[A, B any](in stage.Stream[A], n int, f func(context.Context, A) sta
 func First[T any](ctx context.Context, in stage.Stream[T], n int, match func(context.Context, T) (bool, error), opts ...stage.Option) (value T, found bool, err error) {
 	stage.CheckN("ordered.First", n, opts...)
 	stage.CheckFunc("ordered.First", "match", match == nil)
-	return stage.First(ctx, stage.Transform("first", in, n, stage.InOrder, stage.FilterFunc("ordered.First", match), opts...))
+	return stage.First(ctx, transform("ordered.First", "first", in, n, stage.FilterFunc("ordered.First", match), opts))
 }
 
 // decided is a value with the branch it takes.
@@ -76,7 +76,7 @@ func Split[T any](in stage.Stream[T], n int, f func(context.Context, T) (bool, e
 		ok, err := f(ctx, v)
 		return decided[T]{v, ok}, err
 	})
-	all := stage.Transform("split", in, n, stage.InOrder, decide, opts...)
+	all := transform("ordered.Split", "split", in, n, decide, opts)
 	y, o := stage.Split(all, func(d decided[T]) bool { return d.yes })
 	return values(y), values(o)
 }

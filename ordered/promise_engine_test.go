@@ -128,7 +128,7 @@ func TestP13ResultIsTakenAtTheInstantItsPrefixIsDone(t *testing.T) {
 
 // P8: the first error in input order, in every run.
 func TestP8FirstErrorInInputOrderIsTheSameInEveryRun(t *testing.T) {
-	for _, o := range ops {
+	for _, o := range all {
 		for _, n := range []int{stage.Inline, 1, 2, 8, 32} {
 			for round := range 50 {
 				synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestP8FirstErrorInInputOrderIsTheSameInEveryRun(t *testing.T) {
 
 // P6: cancelled while calls are stuck, with unclaimed items in their cells.
 func TestP6CancelStartsNoCallAndEndsThoseThatRun(t *testing.T) {
-	for _, o := range ops {
+	for _, o := range all {
 		for _, n := range []int{1, 2, 8} {
 			for _, cheap := range []int{0, 700} {
 				synctest.Test(t, func(t *testing.T) {
@@ -224,7 +224,7 @@ func thrower(v any) { panic(v) }
 
 // P9: raised in the terminal's goroutine, or in the item's place.
 func TestP9PanicsAndGoexitsHaveTheirPlace(t *testing.T) {
-	for _, o := range ops {
+	for _, o := range all {
 		for _, n := range []int{stage.Inline, 1, 2, 8} {
 			bad := func(_ context.Context, v int) error {
 				if v == 500 {
@@ -234,7 +234,7 @@ func TestP9PanicsAndGoexitsHaveTheirPlace(t *testing.T) {
 			}
 			v := raised(func() { stage.Discard(t.Context(), o.over(stage.FromSlice(upTo(1000)), n, bad, stage.Name("mine"))) })
 			p, ok := v.(*stage.Panic)
-			if !ok || p.Value != errStop || p.Stage != "mine" && o.name != "FlatMapInner" || !bytes.Contains(p.Stack, []byte("ordered_test.thrower")) {
+			if !ok || p.Value != errStop || p.Stage != "mine" && !o.inner || !bytes.Contains(p.Stack, []byte("ordered_test.thrower")) {
 				t.Errorf("%s n=%d: raised %v", o.name, n, v)
 			}
 			if o.flat {

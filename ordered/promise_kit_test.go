@@ -26,22 +26,25 @@ type work = func(ctx context.Context, v int) error
 
 // op is a transform of the package that calls f for each value and emits it.
 type op struct {
-	name string
-	flat bool // a window counts streams
-	over func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int]
+	name  string
+	flat  bool // a window counts streams
+	inner bool // the calls are those of a stage of the inner stream
+	// strategy is what keeps the order.
+	strategy ordered.Strategy
+	over     func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int]
 }
 
 var ops = []op{
-	{"Map", false, func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
+	{name: "Map", over: func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
 		return ordered.Map(in, n, func(ctx context.Context, v int) (int, error) { return v, f(ctx, v) }, opts...)
 	}},
-	{"Filter", false, func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
+	{name: "Filter", over: func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
 		return ordered.Filter(in, n, func(ctx context.Context, v int) (bool, error) { return true, f(ctx, v) }, opts...)
 	}},
-	{"FilterMap", false, func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
+	{name: "FilterMap", over: func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
 		return ordered.FilterMap(in, n, func(ctx context.Context, v int) (int, bool, error) { return v, true, f(ctx, v) }, opts...)
 	}},
-	{"Catch", false, func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
+	{name: "Catch", over: func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
 		caught := ordered.Catch(edited(in, toError), n, func(ctx context.Context, err error) error {
 			var v valued
 			if !errors.As(err, &v) {
@@ -54,14 +57,37 @@ var ops = []op{
 		}, opts...)
 		return edited(caught, toValue)
 	}},
-	{"FlatMap", true, func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
+	{name: "FlatMap", flat: true, over: func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
 		return ordered.FlatMap(in, n, func(ctx context.Context, v int) stage.Stream[int] { return stage.FromSlice([]int{v}, f(ctx, v)) }, opts...)
 	}},
-	{"FlatMapInner", true, func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
+	{name: "FlatMapInner", flat: true, inner: true, over: func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
 		return ordered.FlatMap(in, n, func(_ context.Context, v int) stage.Stream[int] {
 			return stage.Map(stage.Of(v), stage.Inline, func(ctx context.Context, v int) (int, error) { return v, f(ctx, v) })
 		}, opts...)
 	}},
+}
+
+// strategies are all of them.
+var strategies = []ordered.Strategy{ordered.Cells, ordered.PermissionPassing, ordered.ReplyTo, ordered.Cond}
+
+// all are the ops by all strategies.
+var all = func() (all []op) {
+	for _, s := range strategies {
+		for _, o := range ops {
+			all = append(all, o.by(s))
+		}
+	}
+	return all
+}()
+
+// by is o by a strategy.
+func (o op) by(s ordered.Strategy) op {
+	over := o.over
+	o.over = func(in stage.Stream[int], n int, f work, opts ...stage.Option) stage.Stream[int] {
+		return over(in, n, f, append([]stage.Option{ordered.By(s)}, opts...)...)
+	}
+	o.strategy, o.name = s, s.String()+" "+o.name
+	return o
 }
 
 // valued is the error that stands for a value on its way through Catch.

@@ -65,9 +65,12 @@ func TestP1OutputIsInInputOrderWhateverTheCallsTake(t *testing.T) {
 func TestP1OutputIsInInputOrderWhateverTheScheduler(t *testing.T) {
 	for _, procs := range []int{1, 2, 4} {
 		old := runtime.GOMAXPROCS(procs)
-		for _, o := range ops {
+		for _, o := range all {
 			for _, n := range []int{1, 2, 4, 8} {
 				for _, w := range []int{0, 1, n, 3*n + 1} {
+					if o.strategy != ordered.Cells && (n == 1 || w == 1 || w == n) {
+						continue
+					}
 					in := o.over(stage.FromSlice(upTo(700)), n, func(_ context.Context, v int) error {
 						for range v * 7919 % 5 {
 							runtime.Gosched()
@@ -94,47 +97,58 @@ func TestP1OutputIsInInputOrderWhateverTheScheduler(t *testing.T) {
 
 // What is dropped leaves no gap and no mark.
 func TestP1DroppedItemsDoNotDisturbTheOrder(t *testing.T) {
-	for _, n := range []int{stage.Inline, 1, 2, 8} {
-		for _, w := range []int{0, 1, 100} {
-			for _, keep := range []int{1, 2, 64, 65, 3000} {
-				synctest.Test(t, func(t *testing.T) {
-					var want []int
-					for v := keep - 1; v < 1000; v += keep {
-						want = append(want, v)
+	for _, by := range strategies {
+		for _, n := range []int{stage.Inline, 1, 2, 8} {
+			for _, w := range []int{0, 1, 100} {
+				for _, keep := range []int{1, 2, 64, 65, 3000} {
+					if by != ordered.Cells && (n < 2 || w == 1 || keep == 64 || keep == 1) {
+						continue
 					}
-					slow := func(v int) { time.Sleep(time.Duration(v/100%3) * time.Duration(v%7) * time.Millisecond) }
-					src := stage.FromSlice(upTo(1000))
-					filtered := ordered.Filter(src, n, func(_ context.Context, v int) (bool, error) { slow(v); return v%keep == keep-1, nil }, windowed(w)...)
-					mapped := ordered.FilterMap(src, n, func(_ context.Context, v int) (int, bool, error) { slow(v); return v, v%keep == keep-1, nil }, windowed(w)...)
-					flat := ordered.FlatMap(src, n, func(_ context.Context, v int) stage.Stream[int] {
-						slow(v)
-						if v%keep == keep-1 {
-							return stage.Of(v)
-						}
-						return stage.Stream[int]{}
-					}, windowed(w)...)
-					failing := stage.Map(src, stage.Inline, func(_ context.Context, v int) (int, error) {
-						if v%keep == keep-1 {
-							return v, nil
-						}
-						return 0, oops(v)
-					})
-					caught := ordered.Catch(failing, n, func(_ context.Context, err error) error { slow(int(err.(oops))); return nil }, windowed(w)...)
-					for name, in := range map[string]stage.Stream[int]{"Filter": filtered, "FilterMap": mapped, "FlatMap": flat, "Catch": caught} {
-						if got := list(t, in); !slices.Equal(got, want) {
-							t.Errorf("%s n=%d window=%d keep=%d: %d items", name, n, w, keep, len(got))
-						}
-					}
-				})
+					dropped(t, by, n, w, keep)
+				}
 			}
 		}
 	}
 }
 
+func dropped(t *testing.T, by ordered.Strategy, n, w, keep int) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := append(windowed(w), ordered.By(by))
+		var want []int
+		for v := keep - 1; v < 1000; v += keep {
+			want = append(want, v)
+		}
+		slow := func(v int) { time.Sleep(time.Duration(v/100%3) * time.Duration(v%7) * time.Millisecond) }
+		src := stage.FromSlice(upTo(1000))
+		filtered := ordered.Filter(src, n, func(_ context.Context, v int) (bool, error) { slow(v); return v%keep == keep-1, nil }, opts...)
+		mapped := ordered.FilterMap(src, n, func(_ context.Context, v int) (int, bool, error) { slow(v); return v, v%keep == keep-1, nil }, opts...)
+		flat := ordered.FlatMap(src, n, func(_ context.Context, v int) stage.Stream[int] {
+			slow(v)
+			if v%keep == keep-1 {
+				return stage.Of(v)
+			}
+			return stage.Stream[int]{}
+		}, opts...)
+		failing := stage.Map(src, stage.Inline, func(_ context.Context, v int) (int, error) {
+			if v%keep == keep-1 {
+				return v, nil
+			}
+			return 0, oops(v)
+		})
+		caught := ordered.Catch(failing, n, func(_ context.Context, err error) error { slow(int(err.(oops))); return nil }, opts...)
+		for name, in := range map[string]stage.Stream[int]{"Filter": filtered, "FilterMap": mapped, "FlatMap": flat, "Catch": caught} {
+			if got := list(t, in); !slices.Equal(got, want) {
+				t.Errorf("%v %s n=%d window=%d keep=%d: %d items", by, name, n, w, keep, len(got))
+			}
+		}
+	})
+}
+
 // Streams of any length, one after the other, each in its order.
 func TestP1FlatMapEmitsStreamAfterStream(t *testing.T) {
-	for _, n := range []int{stage.Inline, 1, 3, 8} {
-		for _, w := range []int{0, 1, 2, 50} {
+	for _, by := range strategies {
+		for _, c := range [][2]int{{stage.Inline, 0}, {1, 0}, {1, 2}, {3, 0}, {3, 1}, {3, 50}, {8, 0}, {8, 2}, {8, 50}} {
+			n, w := c[0], c[1]
 			synctest.Test(t, func(t *testing.T) {
 				var want []int
 				for v := range 60 {
@@ -152,9 +166,9 @@ func TestP1FlatMapEmitsStreamAfterStream(t *testing.T) {
 						}
 						return nil
 					})
-				}, windowed(w)...)
+				}, append(windowed(w), ordered.By(by))...)
 				if got := list(t, in); !slices.Equal(got, want) {
-					t.Errorf("n=%d window=%d: %v", n, w, got)
+					t.Errorf("%v n=%d window=%d: %v", by, n, w, got)
 				}
 			})
 		}
@@ -163,24 +177,30 @@ func TestP1FlatMapEmitsStreamAfterStream(t *testing.T) {
 
 // An endless first stream is passed on as it comes, whatever waits behind it.
 func TestP1FlatMapPassesAnEndlessStreamOn(t *testing.T) {
-	for _, n := range []int{stage.Inline, 1, 4} {
-		in := ordered.FlatMap(stage.Of(0, 1000), n, func(_ context.Context, v int) stage.Stream[int] {
-			return stage.Generate(func(_ context.Context, yield func(int) bool) error {
-				for ; yield(v); v++ {
-				}
-				return nil
-			})
-		})
-		if got := list(t, stage.Take(in, 500)); !slices.Equal(got, upTo(500)) {
-			t.Errorf("n=%d: %v", n, got)
+	for _, by := range strategies {
+		for _, n := range []int{stage.Inline, 1, 4} {
+			in := ordered.FlatMap(stage.Of(0, 1000), n, func(_ context.Context, v int) stage.Stream[int] {
+				return stage.Generate(func(_ context.Context, yield func(int) bool) error {
+					for ; yield(v); v++ {
+					}
+					return nil
+				})
+			}, ordered.By(by))
+			if got := list(t, stage.Take(in, 500)); !slices.Equal(got, upTo(500)) {
+				t.Errorf("%v n=%d: %v", by, n, got)
+			}
 		}
 	}
 }
 
 // C33: calls end in any order, with nothing behind the last one.
 func TestP1C33ReassemblyNeedsNoLaterItem(t *testing.T) {
-	for _, o := range ops {
-		for round := range 100 {
+	rounds := 101
+	if raced {
+		rounds = 20
+	}
+	for _, o := range all {
+		for round := range rounds {
 			synctest.Test(t, func(t *testing.T) {
 				const n = 8
 				order := rand.New(rand.NewPCG(uint64(round), 0)).Perm(n)
@@ -252,6 +272,7 @@ func randomChain(t *testing.T, seed uint64) {
 		if rng.IntN(2) == 0 {
 			w = 1 + rng.IntN(40)
 		}
+		opts := append(windowed(w), ordered.By(strategies[rng.IntN(len(strategies))]))
 		m := &meter{}
 		most, limit = append(most, m), append(limit, max(n, 1))
 		salt, unit := rng.IntN(1000), time.Duration(rng.IntN(3))*time.Duration(rng.IntN(200))*time.Microsecond
@@ -293,7 +314,7 @@ func randomChain(t *testing.T, seed uint64) {
 					return 7, oops(v + 1)
 				}
 				return v + 1, nil
-			}, windowed(w)...)
+			}, opts...)
 		case 1:
 			in = ordered.Filter(in, n, func(_ context.Context, v int) (bool, error) {
 				k := call(v)
@@ -301,7 +322,7 @@ func randomChain(t *testing.T, seed uint64) {
 					return true, oops(v + 1)
 				}
 				return k < 5, nil
-			}, windowed(w)...)
+			}, opts...)
 		case 2:
 			in = ordered.FilterMap(in, n, func(_ context.Context, v int) (int, bool, error) {
 				k := call(v)
@@ -309,14 +330,14 @@ func randomChain(t *testing.T, seed uint64) {
 					return 7, false, oops(v + 1)
 				}
 				return v + 1, k < 5, nil
-			}, windowed(w)...)
+			}, opts...)
 		case 3:
 			in = ordered.Catch(in, n, func(_ context.Context, err error) error {
 				if call(int(err.(oops))) < 5 {
 					return err
 				}
 				return nil
-			}, windowed(w)...)
+			}, opts...)
 		case 4:
 			in = ordered.FlatMap(in, n, func(_ context.Context, v int) stage.Stream[int] {
 				k := call(v) % 4
@@ -325,7 +346,7 @@ func randomChain(t *testing.T, seed uint64) {
 					s[i] = v + i
 				}
 				return ordered.Map(stage.FromSlice(s), k%3, func(_ context.Context, v int) (int, error) { return v, nil })
-			}, windowed(w)...)
+			}, opts...)
 		}
 	}
 	var slow atomic.Int64
