@@ -44,7 +44,8 @@ import (
 //   - The reader sets want before it looks at the outlets once more, and a worker
 //     publishes a result before it looks at want. So no result is slept through.
 const (
-	maxGrain = 64 // items in a pull
+	maxGrain    = 128 // items in a pull
+	windowOfOne = 64  // the default window, for each of the n, while f is cheap
 
 	// lanesPerWorker is how many lanes there are for each of the n workers: so
 	// many that n keys seldom share one, and so few that a pull has more than one
@@ -104,6 +105,7 @@ type engine[A any, K comparable, S, B any] struct {
 	running int    // permits out
 	alive   int    // workers whose goroutine has not ended
 	idle    []*worker[A, K, S, B]
+	opened  atomic.Uint64    // lanes that others than workers have given something
 	handed  []*lane[A, K, S] // lanes with something to run that lie in no deque
 	steals  uint64
 	free    shelf[A, K, S]
@@ -124,7 +126,7 @@ type spec[A any, K comparable, S, B any] struct {
 	key     func(A) K
 	call    func(context.Context, A) (B, error) // or, with a state:
 	with    func(context.Context, *S, A) (B, error)
-	newS    func(context.Context, K, *S) error
+	newS    func(context.Context, K) (S, error)
 	bye     func(K, *S) // nil: nobody is told of evictions
 	inOrder bool
 }
@@ -144,12 +146,15 @@ type worker[A any, K comparable, S, B any] struct {
 	again   bool // the lane at the deque's near end has just had its turn
 
 	lane    *lane[A, K, S] // being run, or nil
-	left    int            // entries of it to be run
-	ran     int            // and that have been
+	share   int            // entries of it to be run
+	ran     int            // of them, those that have been
 	calling bool           // in f, or in newState, for its front entry
 	began   time.Duration
 	made    int // items run since began
 	steals  uint64
+
+	opened atomic.Uint64 // lanes that it gave something and that had nothing
+	closed atomic.Uint64 // lanes that had nothing more when it had run them
 
 	// With Pinned.
 	inbox  []*lane[A, K, S] // under mu
@@ -191,6 +196,9 @@ func (e *engine[A, K, S, B]) begin() {
 	e.table = newTable(e)
 	if !e.perKey {
 		e.lanes = make([]lane[A, K, S], lanesFor(e.n))
+		for i := range e.lanes {
+			e.lanes[i].put = boxItems
+		}
 	}
 	e.late.head = 0
 	e.mu.Lock()
@@ -204,9 +212,9 @@ func (e *engine[A, K, S, B]) limit() int {
 	case e.Window > 0:
 		return e.Window
 	case e.grain == 1:
-		return min(maxGrain*e.n, e.n+e.table.behind())
+		return min(windowOfOne*e.n, e.n+e.behind())
 	default:
-		return maxGrain * e.n
+		return windowOfOne * e.n
 	}
 }
 
@@ -215,7 +223,23 @@ func (e *engine[A, K, S, B]) maxPull() int {
 	if e.Window > 0 {
 		return max(1, min(maxGrain, e.Window/e.n))
 	}
-	return min(maxGrain, maxGrain*e.n/2)
+	return min(maxGrain, windowOfOne*e.n/2)
+}
+
+// behind is the number of items that wait behind another one of their lane, and
+// so cannot be run, whatever the number of workers. It is exact when nothing
+// moves.
+func (e *engine[A, K, S, B]) behind() int {
+	var busy, done uint64
+	for _, w := range e.workers {
+		busy -= w.closed.Load()
+	}
+	for _, w := range e.workers {
+		busy += w.opened.Load()
+		done += w.out.tail.Load() - w.out.fenced.Load()
+	}
+	busy += e.opened.Load()
+	return max(0, int(e.pulled)-e.asked-int(done)-int(busy))
 }
 
 func (e *engine[A, K, S, B]) held() int { return int(e.pulled - e.seen) }
@@ -266,8 +290,9 @@ func (e *engine[A, K, S, B]) Close() {
 	e.mu.Lock()
 	gone := e.alive == 0
 	e.mu.Unlock()
-	if !gone {
-		<-e.over
+	if !gone && !e.sub.Await(e.over) {
+		e.cons.Free()
+		return // what feeds the one that is stuck is left as it is
 	}
 	e.cons.Free()
 	e.up.Close()

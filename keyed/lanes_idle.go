@@ -25,7 +25,7 @@ func (t *table[A, K, S, B]) ring() {
 	if !e.sub.Stopped() {
 		t.partAll(&w, now()-e.idleAfter)
 	}
-	w.commit()
+	e.opened.Add(w.commit())
 	t.watch()
 	t.mu.Unlock()
 	e.mu.Lock()

@@ -1,6 +1,7 @@
 package keyed
 
 import (
+	"math"
 	"sync/atomic"
 	"unsafe"
 )
@@ -15,14 +16,16 @@ type box[A any, K comparable, S any] struct {
 	at   [boxItems]entry[A, K, S]
 }
 
-// entry is an item on its way to f, or, with evict set, the word that its state
-// is to be given up.
+// entry is an item on its way to f, or, with the seq farewell, the word that its
+// state is to be given up.
 type entry[A any, K comparable, S any] struct {
 	value A
 	seq   uint64
 	state *state[A, K, S] // nil: the stage has none
-	evict bool
 }
+
+// farewell is the seq of an entry that is no item.
+const farewell = math.MaxUint64
 
 // lane is a queue that at most one worker runs at a time. The worker with the
 // pull right puts entries in at the tail, the one that runs the lane takes them
@@ -43,7 +46,7 @@ type lane[A any, K comparable, S any] struct {
 
 	// The puller's.
 	tail  *box[A, K, S]
-	put   int32 // entries in tail
+	put   int32 // entries in tail, boxItems if there is none
 	fresh int32 // entries not yet in pending
 
 	// The runner's.
@@ -100,21 +103,16 @@ func (s *shelf[A, K, S]) drain(from *shelf[A, K, S]) {
 	from.first, from.last = nil, nil
 }
 
-// add puts an entry in, not yet seen by the runner. The puller's.
-func (l *lane[A, K, S]) add(free *shelf[A, K, S]) *entry[A, K, S] {
+// extend gives the lane room for more entries. The puller's.
+func (l *lane[A, K, S]) extend(free *shelf[A, K, S]) {
+	b := free.get()
 	if l.tail == nil {
-		l.tail = free.get()
-		l.head = l.tail
-	} else if l.put == boxItems {
-		b := free.get()
+		l.head = b
+	} else {
 		l.tail.next = b
-		l.tail = b
-		l.put = 0
 	}
-	e := &l.tail.at[l.put]
-	l.put++
-	l.fresh++
-	return e
+	l.tail = b
+	l.put = 0
 }
 
 // front is the next entry. The runner's; pending says that there is one.
@@ -126,12 +124,4 @@ func (l *lane[A, K, S]) front(free *shelf[A, K, S]) *entry[A, K, S] {
 		free.put(b)
 	}
 	return &l.head.at[l.got]
-}
-
-// pop takes the front entry off, so that it keeps nothing alive.
-func (l *lane[A, K, S]) pop(refs bool) {
-	if refs {
-		l.head.at[l.got] = entry[A, K, S]{}
-	}
-	l.got++
 }

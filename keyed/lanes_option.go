@@ -2,7 +2,6 @@ package keyed
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/seed95b73fdc/sluice/stage"
@@ -18,47 +17,28 @@ type config struct {
 	onEvict   any           // nil: not given
 }
 
-// An option of this package is a stage.Option, so that both kinds stand in one
-// list. It finds its config by the stage.Config that it is applied to; applied
-// by an operator of another package, it finds none and does nothing.
-var configs struct {
-	sync.Mutex
-	of map[*stage.Config]*config
-}
-
-func option(set func(*config)) stage.Option {
-	return func(sc *stage.Config) {
-		configs.Lock()
-		c := configs.of[sc]
-		configs.Unlock()
-		if c != nil {
-			set(c)
-		}
-	}
-}
+// Options of this package are stage.Options, so that both kinds stand in one list.
+// An operator of another package does not look for them.
+type (
+	pinnedKey    struct{}
+	perKeyKey    struct{}
+	maxKeysKey   struct{}
+	idleAfterKey struct{}
+	onEvictKey   struct{}
+)
 
 // configure returns what the options come to, for the constructor fn.
 func configure(fn string, opts []stage.Option) config {
-	stage.CheckN(fn, 0, opts...)
-	c := &config{}
-	configs.Lock()
-	if configs.of == nil {
-		configs.of = map[*stage.Config]*config{}
-	}
-	configs.of[&c.Config] = c
-	configs.Unlock()
-	defer func() {
-		configs.Lock()
-		delete(configs.of, &c.Config)
-		configs.Unlock()
-	}()
-	for _, o := range opts {
-		o(&c.Config)
-	}
+	c := config{Config: stage.Configure(fn, opts...)}
+	c.pinned = c.Value(pinnedKey{}) != nil
+	c.perKey = c.Value(perKeyKey{}) != nil
+	c.maxKeys, _ = c.Value(maxKeysKey{}).(int)
+	c.idleAfter, _ = c.Value(idleAfterKey{}).(time.Duration)
+	c.onEvict = c.Value(onEvictKey{})
 	if c.pinned && c.perKey {
 		argPanic(fn, "Pinned and PerKey exclude each other: a lane that comes and goes has no worker of its own")
 	}
-	return *c
+	return c
 }
 
 // Pinned fixes each lane to one of the n workers, so that whatever f keeps for a
@@ -66,14 +46,14 @@ func configure(fn string, opts []stage.Option) config {
 // is behind with: a slow key holds up all lanes of its worker. Without it a lane
 // is run by whichever worker is free. The stage has one goroutine more, which
 // pulls.
-func Pinned() stage.Option { return option(func(c *config) { c.pinned = true }) }
+func Pinned() stage.Option { return stage.With(pinnedKey{}, true) }
 
 // PerKey gives each key that has items in the stage a lane of its own, so that a
 // slow key holds up no other one, up to the window. Without it keys fall on a
 // fixed number of lanes by their hash, and those that share one wait for each
 // other. Lanes are made and dropped on demand; there are at most twice as many as
 // the window has room for, and 64 more.
-func PerKey() stage.Option { return option(func(c *config) { c.perKey = true }) }
+func PerKey() stage.Option { return stage.With(perKeyKey{}, true) }
 
 // MaxKeys bounds the keys of a [Process] that have a state to k ≥ 1; a smaller k
 // panics. When the k+1st key comes, the key that has not come for the longest
@@ -82,7 +62,7 @@ func PerKey() stage.Option { return option(func(c *config) { c.perKey = true }) 
 // evicted depends on the input alone, not on n or the course of the run.
 func MaxKeys(k int) stage.Option {
 	stage.CheckSize("keyed.MaxKeys", "k", k, 1)
-	return option(func(c *config) { c.maxKeys = k })
+	return stage.With(maxKeysKey{}, k)
 }
 
 // IdleAfter takes the state from a key of a [Process] of which no item has come
@@ -92,7 +72,7 @@ func IdleAfter(d time.Duration) stage.Option {
 	if d <= 0 {
 		argPanic("keyed.IdleAfter", "d is %v, want more than 0", d)
 	}
-	return option(func(c *config) { c.idleAfter = d })
+	return stage.With(idleAfterKey{}, d)
 }
 
 // OnEvict calls f with each state that a [Process] parts with: by [MaxKeys],
@@ -103,7 +83,7 @@ func IdleAfter(d time.Duration) stage.Option {
 // which panics otherwise; a nil f panics.
 func OnEvict[K comparable, S any](f func(key K, state *S)) stage.Option {
 	stage.CheckFunc("keyed.OnEvict", "f", f == nil)
-	return option(func(c *config) { c.onEvict = f })
+	return stage.With(onEvictKey{}, f)
 }
 
 // argPanic reports a bad argument of a constructor.

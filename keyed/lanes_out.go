@@ -19,17 +19,19 @@ const outItems = 64
 // up, and fences only point to what was there before them; so the reader always
 // finds an outlet that it may empty.
 type outlet[B any] struct {
-	tail  atomic.Uint64 // results and fences published
-	into  *outbox[B]    // the worker's
-	n     uint64        // those put in
-	spare *outbox[B]
-	_     [lineSize]byte
-	taken atomic.Uint64 // of them, taken by the reader
-	pos   uint64        // the same, the reader's own
-	from  *outbox[B]    // the reader's
-	at    int           // results taken from that
-	freed atomic.Pointer[outbox[B]]
-	_     [lineSize]byte
+	tail   atomic.Uint64 // results and fences published
+	fenced atomic.Uint64 // of them, fences
+	into   *outbox[B]    // the worker's
+	n      uint64        // those put in
+	i      int           // of them, in into
+	spare  *outbox[B]
+	_      [lineSize]byte
+	taken  atomic.Uint64 // of them, taken by the reader
+	pos    uint64        // the same, the reader's own
+	from   *outbox[B]    // the reader's
+	at     int           // results taken from that
+	freed  atomic.Pointer[outbox[B]]
+	_      [lineSize]byte
 }
 
 type outbox[B any] struct {
@@ -66,32 +68,38 @@ func (o *outlet[B]) init() {
 
 // slot is where the next result goes. The worker's.
 func (o *outlet[B]) slot() *result[B] {
-	i := o.n % outItems
-	if i == 0 && o.n > 0 {
-		b := o.spare
-		if b == nil {
-			b = o.freed.Swap(nil)
-		}
-		if b == nil {
-			b = &outbox[B]{}
-		} else {
-			o.spare = b.link
-			b.next, b.link = nil, nil
-		}
-		o.into.next = b
-		o.into = b
+	if o.i == outItems {
+		o.extend()
 	}
-	return &o.into.at[i]
+	return &o.into.at[o.i]
+}
+
+func (o *outlet[B]) extend() {
+	b := o.spare
+	if b == nil {
+		b = o.freed.Swap(nil)
+	}
+	if b == nil {
+		b = &outbox[B]{}
+	} else {
+		o.spare = b.link
+		b.next, b.link = nil, nil
+	}
+	o.into.next = b
+	o.into = b
+	o.i = 0
 }
 
 // publish lets the reader see what is in the slot.
 func (o *outlet[B]) publish() {
+	o.i++
 	o.n++
 	o.tail.Store(o.n)
 }
 
-// front is the next result. The reader's; tail says that there is one.
-func (o *outlet[B]) front() *result[B] {
+// front is the results from the next one on, up to the position tail, which is
+// beyond, or fewer. The reader's.
+func (o *outlet[B]) front(tail uint64) []result[B] {
 	if o.at == outItems {
 		b := o.from
 		o.from = b.next
@@ -101,14 +109,14 @@ func (o *outlet[B]) front() *result[B] {
 			b.link = o.freed.Load()
 		}
 	}
-	return &o.from.at[o.at]
+	return o.from.at[o.at : o.at+min(outItems-o.at, int(tail-o.pos))]
 }
 
-// pop takes the front result off, so that it keeps nothing alive.
-func (o *outlet[B]) pop(refs bool) {
+// pop takes results off that front has shown, so that they keep nothing alive.
+func (o *outlet[B]) pop(results []result[B], refs bool) {
 	if refs {
-		o.from.at[o.at] = result[B]{}
+		clear(results)
 	}
-	o.at++
-	o.pos++
+	o.at += len(results)
+	o.pos += uint64(len(results))
 }

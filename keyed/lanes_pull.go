@@ -82,7 +82,15 @@ func (e *engine[A, K, S, B]) route(w *worker[A, K, S, B], items []stage.Try[A], 
 		if st != nil && t.rung != nil {
 			st.last = now()
 		}
-		en := w.add(l)
+		if l.fresh == 0 {
+			w.touched = append(w.touched, l)
+		}
+		l.fresh++
+		if l.put == boxItems {
+			l.extend(&w.free)
+		}
+		en := &l.tail.at[l.put]
+		l.put++
 		en.value, en.seq, en.state = items[i].Value, seq+uint64(i), st
 	}
 	if e.refsA {
@@ -94,7 +102,7 @@ func (e *engine[A, K, S, B]) route(w *worker[A, K, S, B], items []stage.Try[A], 
 	if len(items) == 0 && !e.sub.Stopped() {
 		t.partAll(w, 0)
 	}
-	w.commit()
+	w.opened.Add(w.commit())
 	if e.pinned {
 		e.inject(w.touched)
 	} else {
@@ -129,8 +137,8 @@ func (e *engine[A, K, S, B]) keysFrom(w *worker[A, K, S, B], items []stage.Try[A
 }
 
 // commit shows the runners what has been added, and leaves in touched the lanes
-// that had nothing before.
-func (w *worker[A, K, S, B]) commit() {
+// that had nothing before, and returns how many these are.
+func (w *worker[A, K, S, B]) commit() uint64 {
 	ready := w.touched[:0]
 	for _, l := range w.touched {
 		fresh := int64(l.fresh)
@@ -140,4 +148,5 @@ func (w *worker[A, K, S, B]) commit() {
 		}
 	}
 	w.touched = ready
+	return uint64(len(ready))
 }

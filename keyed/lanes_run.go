@@ -1,21 +1,20 @@
 package keyed
 
 import (
-	"runtime/debug"
-
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
 // take makes w the one that runs l, for what has come until now.
 func (e *engine[A, K, S, B]) take(w *worker[A, K, S, B], l *lane[A, K, S]) {
 	w.lane, w.ran = l, 0
-	w.left = int(min(l.pending.Load(), maxRun))
+	w.share = int(min(l.pending.Load(), maxRun))
 	if e.tiny.Load() {
-		w.left = 1 // so that pending is exact, and the next lane's turn comes
+		w.share = 1 // so that pending is exact, and the next lane's turn comes
 	}
 	if l.last > 0 && l.last != w.id && !e.inOrder && e.outlets[l.last-1].taken.Load() < l.mark {
 		r := w.out.slot()
 		r.item, r.seq = stage.Try[B]{Error: e.fences[l.last]}, l.mark
+		w.out.fenced.Add(1)
 		w.out.publish()
 	}
 }
@@ -23,28 +22,29 @@ func (e *engine[A, K, S, B]) take(w *worker[A, K, S, B], l *lane[A, K, S]) {
 // run calls f for the entries of w's lane that are its share. It reports false
 // when the stage is closed.
 func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
-	l := w.lane
-	for w.left > 0 {
-		if e.sub.Stopped() {
+	l, sub, call, refsA := w.lane, e.sub, e.call, e.refsA
+	for w.ran < w.share {
+		if sub.Stopped() {
 			return false
 		}
 		en := l.front(&w.free)
-		if en.evict {
-			e.farewell(w, en)
-			continue
-		}
 		seq := en.seq
 		var b B
 		var err error
 		w.calling = true
-		if e.call != nil {
-			b, err = e.call(e.ctx, en.value)
-		} else {
+		if call != nil {
+			b, err = call(e.ctx, en.value)
+		} else if seq != farewell {
 			b, err = e.state(en)
+		} else {
+			e.farewell(w, en)
+			continue
 		}
 		w.calling = false
-		l.pop(e.refsA)
-		w.left--
+		if refsA {
+			*en = entry[A, K, S]{}
+		}
+		l.got++
 		w.ran++
 		if err != nil {
 			e.emit(w.out, stage.Try[B]{Error: err}, seq)
@@ -58,6 +58,8 @@ func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
 	if l.pending.Add(-int64(w.ran)) > 0 {
 		w.again = true
 		e.back(w, l)
+	} else {
+		w.closed.Store(w.closed.Load() + 1)
 	}
 	return true
 }
@@ -66,11 +68,11 @@ func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
 func (e *engine[A, K, S, B]) failed(w *worker[A, K, S, B], err error) {
 	w.calling = false
 	en := w.lane.front(&w.free)
-	seq, bye := en.seq, en.evict
-	w.lane.pop(e.refsA)
-	w.left--
+	seq := en.seq
+	*en = entry[A, K, S]{}
+	w.lane.got++
 	w.ran++
-	if bye {
+	if seq == farewell {
 		e.sub.Fail(err) // it belongs to no item
 		e.parted()
 		return
@@ -82,12 +84,11 @@ func (e *engine[A, K, S, B]) failed(w *worker[A, K, S, B], err error) {
 func (e *engine[A, K, S, B]) state(en *entry[A, K, S]) (b B, err error) {
 	st := en.state
 	if !st.made {
-		if err := e.newS(e.ctx, st.key, &st.value); err != nil {
-			var none S
-			st.value = none
+		s, err := e.newS(e.ctx, st.key)
+		if err != nil {
 			return b, err
 		}
-		st.made = true
+		st.value, st.made = s, true
 	}
 	return e.with(e.ctx, &st.value, en.value)
 }
@@ -99,15 +100,14 @@ func (e *engine[A, K, S, B]) farewell(w *worker[A, K, S, B], en *entry[A, K, S])
 		if e.bye != nil {
 			kept := new(S)
 			*kept = st.value
-			w.calling = true
 			e.bye(st.key, kept)
-			w.calling = false
 		}
 		var none S
 		st.value, st.made = none, false
 	}
-	w.lane.pop(e.refsA)
-	w.left--
+	w.calling = false
+	*en = entry[A, K, S]{}
+	w.lane.got++
 	w.ran++
 	e.parted()
 }
@@ -139,30 +139,20 @@ func (e *engine[A, K, S, B]) feed() {
 	}
 }
 
-// shift is a worker's life, or the part of it up to a panic that is the item's
-// error: then it is not over.
-func (e *engine[A, K, S, B]) shift(w *worker[A, K, S, B]) (over bool) {
-	if e.RecoverPanics {
-		defer func() {
-			if over || !w.calling {
-				return
-			}
-			if v := recover(); v != nil {
-				e.failed(w, &stage.Panic{Stage: e.name, Value: v, Stack: debug.Stack()})
-			}
-		}()
-	}
+// shift is a worker's life, or the part of it up to a call that has not returned
+// and whose error is the item's.
+func (e *engine[A, K, S, B]) shift(w *worker[A, K, S, B]) {
 	for {
 		if w.lane == nil {
 			l := e.next(w)
 			if l == nil {
-				return true
+				return
 			}
 			e.take(w, l)
 		}
 		if !e.run(w) {
 			e.stop(w)
-			return true
+			return
 		}
 	}
 }

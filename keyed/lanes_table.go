@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// keptLanes is how many lanes of PerKey there may be before those that are idle
+// are dropped.
+const keptLanes = 1024
+
 // table knows the lane of each key, and of a Process its state. It belongs to
 // whoever has the pull right, which sees the keys in input order; so what it
 // decides depends on the input alone.
@@ -18,6 +22,7 @@ type table[A any, K comparable, S, B any] struct {
 	lanes map[K]*lane[A, K, S] // PerKey, without states
 	all   []owned[A, K, S]     // those lanes
 	most  int                  // that many are looked through for idle ones
+	spare []*lane[A, K, S]
 
 	states map[K]*state[A, K, S]
 	live   int            // states in the list
@@ -48,7 +53,7 @@ type state[A any, K comparable, S any] struct {
 }
 
 func newTable[A any, K comparable, S, B any](e *engine[A, K, S, B]) *table[A, K, S, B] {
-	t := &table[A, K, S, B]{e: e, hash: hasher[K](), refsK: refs[K](), most: maxGrain}
+	t := &table[A, K, S, B]{e: e, hash: hasher[K](), refsK: refs[K](), most: keptLanes}
 	t.recent.prev, t.recent.next = &t.recent, &t.recent
 	if e.with != nil {
 		t.states = map[K]*state[A, K, S]{}
@@ -62,19 +67,6 @@ func newTable[A any, K comparable, S, B any](e *engine[A, K, S, B]) *table[A, K,
 	return t
 }
 
-// behind is the number of items that wait behind another one of their lane, and
-// so cannot be run, whatever the number of workers. Under the engine's mu, with
-// the pull right free.
-func (t *table[A, K, S, B]) behind() (k int) {
-	for i := range t.e.lanes {
-		k += max(0, int(t.e.lanes[i].pending.Load())-1)
-	}
-	for _, o := range t.all {
-		k += max(0, int(o.lane.pending.Load())-1)
-	}
-	return k
-}
-
 // hashed is the lane that the hash of a key says.
 func (t *table[A, K, S, B]) hashed(k K) *lane[A, K, S] {
 	return &t.e.lanes[t.hash(k)&uint64(len(t.e.lanes)-1)]
@@ -84,9 +76,17 @@ func (t *table[A, K, S, B]) hashed(k K) *lane[A, K, S] {
 func (t *table[A, K, S, B]) own(k K) *lane[A, K, S] {
 	if len(t.all) >= t.most {
 		t.sweep()
-		t.most = max(maxGrain, 2*len(t.all))
+		t.most = max(keptLanes, 2*len(t.all))
 	}
-	l := &lane[A, K, S]{}
+	var l *lane[A, K, S]
+	if k := len(t.spare) - 1; k >= 0 {
+		l = t.spare[k]
+		t.spare[k] = nil
+		t.spare = t.spare[:k]
+		l.last = 0
+	} else {
+		l = &lane[A, K, S]{put: boxItems}
+	}
 	t.all = append(t.all, owned[A, K, S]{k, l})
 	return l
 }
@@ -104,6 +104,7 @@ func (t *table[A, K, S, B]) sweep() {
 		}
 		delete(t.lanes, o.key)
 		delete(t.states, o.key)
+		t.spare = append(t.spare, l)
 	}
 	clear(t.all[len(kept):])
 	t.all = kept
@@ -171,7 +172,7 @@ func (t *table[A, K, S, B]) part(w *worker[A, K, S, B], st *state[A, K, S]) {
 	}
 	t.e.farewells.Add(1)
 	e := w.add(st.home)
-	e.state, e.evict = st, true
+	e.state, e.seq = st, farewell
 }
 
 // partAll parts with all states that no item has come for since then; with all if
@@ -187,5 +188,10 @@ func (w *worker[A, K, S, B]) add(l *lane[A, K, S]) *entry[A, K, S] {
 	if l.fresh == 0 {
 		w.touched = append(w.touched, l)
 	}
-	return l.add(&w.free)
+	l.fresh++
+	if l.put == boxItems {
+		l.extend(&w.free)
+	}
+	l.put++
+	return &l.tail.at[l.put-1]
 }

@@ -86,25 +86,26 @@ func (e *engine[A, K, S, B]) gather(dst []stage.Try[B]) (k int) {
 // tells whether it has moved at all.
 func (e *engine[A, K, S, B]) empty(o *outlet[B], dst []stage.Try[B]) (got int, some bool) {
 	tail := o.tail.Load()
-	if o.pos == tail {
-		return 0, false
-	}
-	from := o.pos
-	for o.pos < tail && got < len(dst) {
-		r := o.front()
-		if r.item.Error != nil {
-			if f, ok := r.item.Error.(fence); ok {
-				if e.outlets[f-1].pos < r.seq {
-					break
+	from, closed := o.pos, false
+	for o.pos < tail && got < len(dst) && !closed {
+		results := o.front(tail)
+		k := 0
+		for ; k < len(results) && got < len(dst); k++ {
+			r := &results[k]
+			if r.item.Error != nil {
+				if f, ok := r.item.Error.(fence); ok {
+					if e.outlets[f-1].pos < r.seq {
+						closed = true
+						break
+					}
+					r.item.Error = nil
+					continue
 				}
-				r.item.Error = nil
-				o.pop(false)
-				continue
 			}
+			dst[got] = r.item
+			got++
 		}
-		dst[got] = r.item
-		got++
-		o.pop(e.refsB)
+		o.pop(results[:k], e.refsB)
 	}
 	if o.pos == from {
 		return 0, false
@@ -147,15 +148,18 @@ func (e *engine[A, K, S, B]) gatherInOrder(dst []stage.Try[B]) (k int) {
 			continue
 		}
 		for o.pos < tail {
-			r := o.front()
-			if r.seq == e.late.head && k < len(dst) {
-				dst[k] = r.item
-				k++
-				e.late.head++
-			} else {
-				e.late.put(r.item, r.seq)
+			results := o.front(tail)
+			for i := range results {
+				r := &results[i]
+				if r.seq == e.late.head && k < len(dst) {
+					dst[k] = r.item
+					k++
+					e.late.head++
+				} else {
+					e.late.put(r.item, r.seq)
+				}
 			}
-			o.pop(e.refsB)
+			o.pop(results, e.refsB)
 		}
 		o.taken.Store(o.pos)
 	}
@@ -191,9 +195,12 @@ func (e *engine[A, K, S, B]) there() bool {
 	}
 	for i := range e.outlets {
 		o := &e.outlets[i]
-		for tail := o.tail.Load(); o.pos < tail; o.pop(e.refsB) {
-			r := o.front()
-			e.late.put(r.item, r.seq)
+		for tail := o.tail.Load(); o.pos < tail; {
+			results := o.front(tail)
+			for i := range results {
+				e.late.put(results[i].item, results[i].seq)
+			}
+			o.pop(results, e.refsB)
 		}
 		o.taken.Store(o.pos)
 	}

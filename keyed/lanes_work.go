@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed95b73fdc/sluice/lockfree"
+	"github.com/seed95b73fdc/sluice/stage"
 )
 
 const (
@@ -49,12 +50,23 @@ func (e *engine[A, K, S, B]) hire() *worker[A, K, S, B] {
 	return w
 }
 
-// start gives a worker its goroutine.
+// start gives a worker its goroutine, or another one when that is lost in f.
 func (e *engine[A, K, S, B]) start(w *worker[A, K, S, B]) {
-	e.sub.Go(e.name, func() {
-		defer e.leave(w)
-		for !e.shift(w) {
+	e.sub.GoElse(e.name, func() {
+		e.shift(w)
+		e.leave(w)
+	}, func(p *stage.Panic) (settled bool) {
+		if !w.calling || p != nil && !e.RecoverPanics {
+			e.leave(w)
+			return false
 		}
+		err := stage.Goexit(e.name)
+		if p != nil {
+			err = p
+		}
+		e.failed(w, err)
+		e.start(w)
+		return true
 	})
 }
 

@@ -45,7 +45,7 @@ func (s *serial) call(t *testing.T, v int) {
 func TestMapKeepsTheOrderOfEachKeyP2(t *testing.T) {
 	for _, n := range []int{1, 2, 4, 9} {
 		for _, opts := range [][]stage.Option{nil, {keyed.PerKey()}, {keyed.Pinned()}, {stage.Window(7)}} {
-			const keys, items = 37, 40_000
+			const keys, items = 37, 40_000 / raceScale
 			s := newSerial(keys)
 			in := stage.FromSlice(numbers(items))
 			out := keyed.Map(in, n, s.key, func(_ context.Context, v int) (int, error) {
@@ -72,7 +72,7 @@ func TestMapKeepsTheOrderOfEachKeyP2(t *testing.T) {
 func TestOrderedMapKeepsTheOrderOfTheInputP1(t *testing.T) {
 	for _, n := range []int{1, 2, 4, 9} {
 		for _, opts := range [][]stage.Option{nil, {keyed.PerKey()}, {keyed.Pinned()}, {stage.Window(7)}} {
-			const keys, items = 37, 40_000
+			const keys, items = 37, 40_000 / raceScale
 			s := newSerial(keys)
 			out := keyed.OrderedMap(stage.FromSlice(numbers(items)), n, s.key, func(_ context.Context, v int) (int, error) {
 				s.call(t, v)
@@ -110,6 +110,26 @@ func BenchmarkOrderedMap(b *testing.B) {
 		counts[v%1000*16]++
 		return v, nil
 	})
+	b.ReportAllocs()
+	b.ResetTimer()
+	stage.ForEach(context.Background(), out, 1, func(_ context.Context, v int) error { return nil })
+}
+
+func BenchmarkOneGoroutine(b *testing.B) {
+	counts := map[int]*int{}
+	for _, v := range numbers(b.N) {
+		k := v * 7 % 1000
+		c := counts[k]
+		if c == nil {
+			c = new(int)
+			counts[k] = c
+		}
+		*c++
+	}
+}
+
+func BenchmarkStageMap(b *testing.B) {
+	out := stage.Map(stage.FromSlice(numbers(b.N)), 4, func(_ context.Context, v int) (int, error) { return v, nil })
 	b.ReportAllocs()
 	b.ResetTimer()
 	stage.ForEach(context.Background(), out, 1, func(_ context.Context, v int) error { return nil })
