@@ -2,15 +2,12 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
 )
 
 // maxRow is the longest row that is read, in bytes; a longer one is a bad row.
@@ -81,7 +78,7 @@ func (c *capped) Read(p []byte) (int, error) {
 
 // readRows reads the rows below the header.
 func readRows(r io.Reader, d date) (*day, error) {
-	lines := &lineReader{r: bufio.NewReaderSize(r, maxRow)}
+	lines := newLineReader(r)
 	header, err := lines.next()
 	if err == io.EOF {
 		return nil, fmt.Errorf("%w: no header", errContent)
@@ -123,9 +120,9 @@ func addRow(out *day, cols columns, fields [][]byte) (why string) {
 	if len(fields) != cols.count {
 		return fmt.Sprintf("%s, not %d", plural(len(fields), "field"), cols.count)
 	}
-	var at time.Time
 	when, account := fields[cols.time], fields[cols.account]
-	if err := at.UnmarshalText(when); err != nil {
+	at, ok := parseTime(when)
+	if !ok {
 		return fmt.Sprintf("bad time %s", excerpt(when))
 	}
 	if on := dateOf(at); on != out.date {
@@ -151,105 +148,4 @@ func excerpt(field []byte) string {
 		return strconv.Quote(string(field[:longest])) + "…"
 	}
 	return strconv.Quote(string(field))
-}
-
-// columns are where the fields stand.
-type columns struct{ time, account, amount, count int }
-
-// parseHeader finds the columns by name, in any order; others may be there too.
-func parseHeader(row []byte) (columns, bool) {
-	row = bytes.TrimPrefix(row, []byte("\ufeff"))
-	fields, ok := splitRow(nil, row)
-	cols := columns{-1, -1, -1, len(fields)}
-	for i, f := range fields {
-		var col *int
-		switch strings.ToLower(string(f)) {
-		case "time":
-			col = &cols.time
-		case "account":
-			col = &cols.account
-		case "amount":
-			col = &cols.amount
-		default:
-			continue
-		}
-		if *col >= 0 {
-			return cols, false // which of the two is it?
-		}
-		*col = i
-	}
-	return cols, ok && min(cols.time, cols.account, cols.amount) >= 0
-}
-
-// splitRow appends the fields of a row to dst, in place: row is overwritten. A
-// field may be in quotes, with a quote within it doubled, but does not go on in the
-// next line: then a quote too few spoils one row and not all that follow.
-func splitRow(dst [][]byte, row []byte) ([][]byte, bool) {
-	for {
-		if len(row) == 0 || row[0] != '"' {
-			i := bytes.IndexByte(row, ',')
-			if i < 0 {
-				return append(dst, row), bytes.IndexByte(row, '"') < 0
-			}
-			if bytes.IndexByte(row[:i], '"') >= 0 {
-				return dst, false
-			}
-			dst, row = append(dst, row[:i]), row[i+1:]
-			continue
-		}
-		field := row[1:1]
-		for rest := row[1:]; ; {
-			i := bytes.IndexByte(rest, '"')
-			if i < 0 {
-				return dst, false
-			}
-			field = append(field, rest[:i]...)
-			rest = rest[i+1:]
-			if len(rest) > 0 && rest[0] == '"' {
-				field, rest = append(field, '"'), rest[1:]
-				continue
-			}
-			row = rest
-			break
-		}
-		dst = append(dst, field)
-		if len(row) == 0 {
-			return dst, true
-		}
-		if row[0] != ',' {
-			return dst, false
-		}
-		row = row[1:]
-	}
-}
-
-// parseCents reads an amount such as 12.34, -12.3 or 12.
-func parseCents(s []byte) (cents, bool) {
-	negative := len(s) > 0 && s[0] == '-'
-	if negative {
-		s = s[1:]
-	}
-	whole, fraction, point := bytes.Cut(s, []byte("."))
-	if len(whole) == 0 || point && (len(fraction) == 0 || len(fraction) > 2) {
-		return 0, false
-	}
-	var c cents
-	for _, part := range [][]byte{whole, fraction} {
-		for _, b := range part {
-			if b < '0' || b > '9' || c > maxCents {
-				return 0, false
-			}
-			c = c*10 + cents(b-'0')
-		}
-	}
-	for range 2 - len(fraction) {
-		c *= 10
-	}
-	if c > maxCents {
-		return 0, false
-	}
-	if negative {
-		c = -c
-	}
-	return c, true
 }

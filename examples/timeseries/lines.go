@@ -18,27 +18,30 @@ type lineReader struct {
 	line int // number of the last line, from 1
 }
 
+func newLineReader(r io.Reader) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, maxRow+len("\r\n"))}
+}
+
 // next returns a line without its end, valid until the next call.
 func (l *lineReader) next() ([]byte, error) {
 	row, err := l.r.ReadSlice('\n')
 	if len(row) > 0 {
 		l.line++
 	}
-	switch {
-	case err == bufio.ErrBufferFull:
-		for err == bufio.ErrBufferFull {
-			_, err = l.r.ReadSlice('\n')
-		}
-		if err != nil && err != io.EOF {
-			return nil, err
-		}
-		return nil, errLongRow
-	case err == io.EOF && len(row) > 0:
-		return bytes.TrimSuffix(row, []byte("\r")), nil
-	case err != nil:
+	long := err == bufio.ErrBufferFull
+	for err == bufio.ErrBufferFull {
+		_, err = l.r.ReadSlice('\n')
+	}
+	if err != nil && (err != io.EOF || len(row) == 0) {
 		return nil, err
 	}
-	return bytes.TrimSuffix(row[:len(row)-1], []byte("\r")), nil
+	if !long {
+		row = bytes.TrimSuffix(bytes.TrimSuffix(row, []byte("\n")), []byte("\r"))
+	}
+	if len(row) > maxRow {
+		return nil, errLongRow
+	}
+	return row, nil
 }
 
 // isCorrupt reports whether err says that compressed data are not what they ought

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"os"
@@ -43,22 +42,18 @@ type program struct {
 	handler http.Handler // answers what -url names; nil for the built-in server
 	stdout  io.Writer    // in place of the result's
 	jitter  float64
+	refuse  bool   // connections
+	user    string // before the host of the URL
 }
 
 func (p program) call(args ...string) result {
 	network := &pipeNet{conns: make(chan net.Conn), closed: make(chan struct{})}
 	if p.handler != nil {
-		srv := &http.Server{Handler: p.handler, ErrorLog: log.New(io.Discard, "", 0)}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			srv.Serve(network)
-		}()
-		defer func() {
-			srv.Close()
-			<-done
-		}()
-		args = append([]string{"-url", "http://" + network.Addr().String() + "/{date}"}, args...)
+		defer serve(network, p.handler)()
+		args = append([]string{"-url", "http://" + p.user + network.Addr().String() + "/{date}"}, args...)
+	}
+	if p.refuse {
+		network.Close()
 	}
 	var stdout, stderr bytes.Buffer
 	env := environment{

@@ -122,7 +122,7 @@ func compareDays(ctx context.Context, cfg config, env environment, scr *screen) 
 		if err != nil {
 			return rep, err
 		}
-		urls, end := serve(l, cfg.made, cfg.span)
+		urls, end := serveDays(l, cfg.made, cfg.span)
 		defer end()
 		cfg.url = urls
 	}

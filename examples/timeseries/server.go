@@ -29,19 +29,38 @@ type server struct {
 	requests map[date]int // so far
 }
 
-// serve starts the built-in server on l. The returned function ends it and waits
-// for that.
-func serve(l net.Listener, m madeUp, s span) (urls template, end func()) {
-	h := &server{madeUp: m, span: s, requests: map[date]int{}}
-	srv := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
+// serveDays starts the built-in server on l. The returned function ends it and
+// waits for that.
+func serveDays(l net.Listener, m madeUp, s span) (urls template, end func()) {
+	end = serve(l, &server{madeUp: m, span: s, requests: map[date]int{}})
+	return template("http://" + l.Addr().String() + urlPath + "{date}" + urlEnd), end
+}
+
+// serve starts a server on l. The returned function ends it, and returns when no
+// handler runs any more, which package net/http does not wait for.
+func serve(l net.Listener, h http.Handler) (end func()) {
+	var conns sync.WaitGroup
+	srv := &http.Server{
+		Handler:  h,
+		ErrorLog: log.New(io.Discard, "", 0),
+		ConnState: func(_ net.Conn, now http.ConnState) {
+			switch now {
+			case http.StateNew: // told by the goroutine of Serve
+				conns.Add(1)
+			case http.StateClosed: // told when the handler has returned
+				conns.Done()
+			}
+		},
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		srv.Serve(l)
 	}()
-	return template("http://" + l.Addr().String() + urlPath + "{date}" + urlEnd), func() {
+	return func() {
 		srv.Close()
 		<-done
+		conns.Wait()
 	}
 }
 
