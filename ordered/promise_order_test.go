@@ -66,12 +66,16 @@ func TestP1OutputIsInInputOrderWhateverTheScheduler(t *testing.T) {
 	for _, procs := range []int{1, 2, 4} {
 		old := runtime.GOMAXPROCS(procs)
 		for _, o := range all {
+			size := 700
+			if o.strategy != ordered.Cells {
+				size = 300 // they have no cells to fill
+			}
 			for _, n := range []int{1, 2, 4, 8} {
 				for _, w := range []int{0, 1, n, 3*n + 1} {
-					if o.strategy != ordered.Cells && (n == 1 || w == 1 || w == n) {
+					if o.strategy != ordered.Cells && (n == 1 || n == 4 || w == 1 || w == n) {
 						continue
 					}
-					in := o.over(stage.FromSlice(upTo(700)), n, func(_ context.Context, v int) error {
+					in := o.over(stage.FromSlice(upTo(size)), n, func(_ context.Context, v int) error {
 						for range v * 7919 % 5 {
 							runtime.Gosched()
 						}
@@ -85,7 +89,7 @@ func TestP1OutputIsInInputOrderWhateverTheScheduler(t *testing.T) {
 							runtime.Gosched()
 						}
 					})
-					if got := list(t, in); !slices.Equal(got, expect(700)) {
+					if got := list(t, in); !slices.Equal(got, expect(size)) {
 						t.Errorf("%s on %d, n=%d window=%d: %v", o.name, procs, n, w, got)
 					}
 				}
@@ -101,7 +105,7 @@ func TestP1DroppedItemsDoNotDisturbTheOrder(t *testing.T) {
 		for _, n := range []int{stage.Inline, 1, 2, 8} {
 			for _, w := range []int{0, 1, 100} {
 				for _, keep := range []int{1, 2, 64, 65, 3000} {
-					if by != ordered.Cells && (n < 2 || w == 1 || keep == 64 || keep == 1) {
+					if by != ordered.Cells && (n < 2 || w == 1 || keep == 64 || keep == 1 || n == 2 && w == 0) {
 						continue
 					}
 					dropped(t, by, n, w, keep)

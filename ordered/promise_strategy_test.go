@@ -1,0 +1,287 @@
+package ordered_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed95b73fdc/sluice/ordered"
+	"github.com/seed95b73fdc/sluice/stage"
+)
+
+// What an engine owes to the run it is part of, by every strategy.
+
+// P5: by whatever road a run ends, its calls have returned and its source is
+// closed before the terminal does.
+func TestP5EveryRoadOutOfARunLeavesNothing(t *testing.T) {
+	for _, o := range all {
+		for road, f := range map[string]func(context.Context, stage.Stream[int]) error{
+			"end": func(ctx context.Context, in stage.Stream[int]) error { return stage.Discard(ctx, stage.Take(in, 90)) },
+			"error": func(ctx context.Context, in stage.Stream[int]) error {
+				return stage.Discard(ctx, edited(in, func(a *stage.Try[int]) { a.Error = errStop }))
+			},
+			"break": func(ctx context.Context, in stage.Stream[int]) error {
+				for range in.Seq(ctx) {
+					break
+				}
+				return nil
+			},
+			"unread": func(ctx context.Context, in stage.Stream[int]) error { return stage.Discard(ctx, stage.Take(in, 0)) },
+			"cancel": func(ctx context.Context, in stage.Stream[int]) error {
+				ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+				defer cancel()
+				return stage.Discard(ctx, in)
+			},
+			"panic": func(ctx context.Context, in stage.Stream[int]) error {
+				v := raised(func() { stage.ForEach(ctx, in, 1, func(_ context.Context, v int) error { panic(errStop) }) })
+				return v.(*stage.Panic).Value.(error)
+			},
+			"goexit": func(ctx context.Context, in stage.Stream[int]) error {
+				over := make(chan struct{})
+				go func() {
+					defer close(over)
+					stage.ForEach(ctx, in, 1, func(_ context.Context, v int) error { runtime.Goexit(); return nil })
+				}()
+				<-over
+				return nil
+			},
+		} {
+			for _, n := range []int{1, 3} {
+				synctest.Test(t, func(t *testing.T) {
+					var m meter
+					opened, closed := 0, 0
+					src := stage.Generate(func(ctx context.Context, yield func(int) bool) error {
+						opened++
+						defer func() { closed++ }()
+						for v := 0; yield(v); v++ {
+						}
+						return nil
+					})
+					err := f(t.Context(), o.over(src, n, func(ctx context.Context, v int) error {
+						m.enter()
+						defer m.leave()
+						select {
+						case <-time.After(time.Duration(1+v%4) * 100 * time.Millisecond):
+						case <-ctx.Done():
+						}
+						return nil
+					}, stage.Window(2*n)))
+					if m.running.Load() != 0 || opened != closed || (err != nil) != (road == "error" || road == "cancel" || road == "panic") {
+						t.Errorf("%s n=%d, %s: %v, %d calls run, source opened %d times, closed %d", o.name, n, road, err, m.running.Load(), opened, closed)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A run that waits for itself says so, and names the stage.
+func TestEveryStrategyTakesPartInTheSearchForStalls(t *testing.T) {
+	for _, o := range all {
+		none := func(context.Context, int) error { return nil }
+		yes, no := stage.Split(stage.FromSlice(upTo(100)), func(v int) bool { return v > 90 }, stage.Window(2))
+		in := stage.Concat(o.over(yes, 2, none), o.over(no, 2, none))
+		if _, err := stage.Collect(t.Context(), in); !errors.Is(err, stage.ErrStalled) {
+			t.Errorf("%s: %v", o.name, err)
+		}
+		// Its own window is what is full.
+		branches := stage.Tee(o.over(stage.FromSlice(upTo(100)), 2, none, stage.Name("mine"), stage.Window(3)), 2, stage.Window(1))
+		_, err := stage.Collect(t.Context(), stage.Concat(branches...))
+		if !errors.Is(err, stage.ErrStalled) || !o.flat && !strings.Contains(err.Error(), "mine: window is full") {
+			t.Errorf("%s: %v", o.name, err)
+		}
+	}
+}
+
+// P9: a call that ignores its context does not hide the panic of another one.
+func TestP9PanicIsRaisedAlsoWhileACallIgnoresItsContext(t *testing.T) {
+	for _, o := range all {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			stuck := make(chan struct{})
+			p, ok := raised(func() {
+				stage.Discard(t.Context(), o.over(stage.FromSlice(upTo(10)), 3, func(_ context.Context, v int) error {
+					switch v {
+					case 0:
+						<-stuck
+					case 2:
+						panic(errStop)
+					}
+					return nil
+				}))
+			}).(*stage.Panic)
+			if !ok || p.Value != errStop || p.Running != 1 || time.Since(start) != stage.PanicGrace {
+				t.Errorf("%s: %v after %v", o.name, p, time.Since(start))
+			}
+			close(stuck)
+		})
+	}
+}
+
+// P9: a panic, and the end of a goroutine, in upstream's Next.
+func TestP9WhatUpstreamDoesToAWorkerEndsTheRun(t *testing.T) {
+	for _, o := range all {
+		none := func(context.Context, int) error { return nil }
+		torn := stage.Tap(stage.Of(1, 2, 3), func(v int) {
+			if v == 2 {
+				panic(errStop)
+			}
+		})
+		p, ok := raised(func() { stage.Discard(t.Context(), o.over(torn, 2, none)) }).(*stage.Panic)
+		if !ok || p.Value != errStop || p.Stage != "tap#1" {
+			t.Errorf("%s: raised %v", o.name, p)
+		}
+		gone := stage.Tap(stage.Of(1, 2, 3), func(v int) {
+			if v == 2 {
+				runtime.Goexit()
+			}
+		})
+		if err := stage.Discard(t.Context(), o.over(gone, 2, none)); !errors.Is(err, stage.ErrGoexit) {
+			t.Errorf("%s: %v", o.name, err)
+		}
+	}
+}
+
+// P6: an error that is there, in its place, is not masked by a cancellation.
+func TestP6ErrorThatCameFirstIsNotMasked(t *testing.T) {
+	for _, o := range all {
+		for _, n := range []int{2, 8} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				err := stage.ForEach(ctx, o.over(stage.FromSlice(upTo(10)), n, func(_ context.Context, v int) error {
+					if v == 1 {
+						return oops(1)
+					}
+					return nil
+				}), 1, func(_ context.Context, v int) error {
+					synctest.Wait() // the error is there
+					cancel()
+					return nil
+				})
+				if err != oops(1) {
+					t.Errorf("%s n=%d: %v", o.name, n, err)
+				}
+			})
+		}
+	}
+}
+
+// P4: of the streams that wait for their turn, each holds two chunks of what the
+// reader asks for at most; here that is one item.
+func TestP4FlatMapHoldsTwoChunksOfAStreamThatWaits(t *testing.T) {
+	for _, by := range strategies {
+		for _, n := range []int{2, 5} {
+			synctest.Test(t, func(t *testing.T) {
+				made := make([]atomic.Int64, n)
+				in := ordered.FlatMap(stage.FromSlice(upTo(100)), n, func(_ context.Context, v int) stage.Stream[int] {
+					return stage.Map(stage.FromSlice(upTo(1000)), stage.Inline, func(_ context.Context, k int) (int, error) {
+						if v == 0 && k == 0 {
+							time.Sleep(time.Hour)
+							for other := 1; other < n; other++ {
+								if m := made[other].Load(); m < 1 || m > 2 {
+									t.Errorf("%v n=%d: %d items of stream %d", by, n, m, other)
+								}
+							}
+						}
+						made[v%n].Add(1)
+						return 1000*v + k, nil
+					})
+				}, ordered.By(by))
+				if got := list(t, stage.Take(in, 2500)); !slices.Equal(got, upTo(2500)) {
+					t.Errorf("%v n=%d: %d items", by, n, len(got))
+				}
+			})
+		}
+	}
+}
+
+// P12: counts and times, to the nanosecond.
+func TestP12StatsTellWhatAStageDoes(t *testing.T) {
+	for _, by := range strategies[1:] {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stats := stage.WithStats(t.Context())
+			src := stage.Map(stage.FromSlice(upTo(6)), stage.Inline, func(_ context.Context, v int) (int, error) {
+				time.Sleep(time.Second)
+				return v, nil
+			})
+			in := ordered.Map(src, 2, func(_ context.Context, v int) (int, error) {
+				time.Sleep(4 * time.Second)
+				if v == 3 {
+					return 0, oops(3)
+				}
+				return v, nil
+			}, ordered.By(by), stage.Name("mine"), stage.Window(3))
+			caught := stage.Catch(in, stage.Inline, func(context.Context, error) error { return nil })
+			var during []stage.StageStats
+			time.AfterFunc(2500*time.Millisecond, func() { during = stats.Stages() })
+			// Calls: 1–5, 2–6, 5+1–10, 6+1–11 (the source makes one at a time), …
+			k, err := stage.Count(ctx, caught)
+			if k != 5 || err != nil {
+				t.Errorf("%v: %d, %v", by, k, err)
+			}
+			s := during[0]
+			s.Starved = 0
+			if want := (stage.StageStats{Name: "mine", N: 2, In: 2, InFlight: 2, Window: 3, Calls: 2}); s != want {
+				t.Errorf("%v: %+v, want %+v", by, s, want)
+			}
+			s = stats.Stages()[0]
+			if s.In != 6 || s.Out != 6 || s.Errors != 1 || s.InFlight != 0 || s.Calls != 0 || s.Busy != 24*time.Second || s.Starved != 6*time.Second {
+				t.Errorf("%v: %+v", by, s)
+			}
+		})
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stats := stage.WithStats(t.Context())
+			in := ordered.Map(stage.FromSlice(upTo(10)), 2, func(_ context.Context, v int) (int, error) { return v, nil }, ordered.By(by))
+			err := stage.ForEach(ctx, in, 1, func(context.Context, int) error { time.Sleep(time.Second); return nil })
+			if s := stats.Stages()[0]; err != nil || s.Blocked < 7*time.Second || s.Blocked > 8*time.Second || s.Busy != 0 {
+				t.Errorf("%v: %v, %+v", by, err, s)
+			}
+		})
+	}
+}
+
+// A stage that is resized has as many calls at once as it was told, at once when
+// it grows, and as calls end when it shrinks; and keeps the order.
+func TestP3ResizableStageFollowsItsParallelism(t *testing.T) {
+	for _, o := range all {
+		synctest.Test(t, func(t *testing.T) {
+			var m meter
+			p := stage.NewParallelism(2)
+			running := func(want int64) {
+				t.Helper()
+				synctest.Wait()
+				if got := m.running.Load(); got != want {
+					t.Errorf("%s: %d calls run, want %d", o.name, got, want)
+				}
+			}
+			go func() {
+				time.Sleep(2500 * time.Millisecond)
+				running(2)
+				p.Set(7)
+				running(7)
+				time.Sleep(time.Second)
+				running(7)
+				p.Set(3)
+				running(7)
+				time.Sleep(time.Second)
+				running(3)
+			}()
+			in := o.over(stage.FromSlice(upTo(60)), 4, func(_ context.Context, v int) error {
+				m.enter()
+				defer m.leave()
+				time.Sleep(time.Second)
+				return nil
+			}, stage.Resizable(p))
+			if got := list(t, in); !slices.Equal(got, upTo(60)) || m.most.Load() != 7 {
+				t.Errorf("%s: %v, %d at once", o.name, got, m.most.Load())
+			}
+		})
+	}
+}
