@@ -10,6 +10,7 @@ import (
 
 // C105: the last bucket may go, or come, and nothing else moves.
 func TestJumpMovesItsShareWhenTheLastBucketComesOrGoes(t *testing.T) {
+	oneGoroutine(t)
 	keys := someKeys(100_000)
 	for _, n := range []int{1, 2, 9, 10, 99} {
 		m := keyed.ExplainMove(keyed.NewJump(n), keyed.NewJump(n+1), keys)
@@ -30,6 +31,7 @@ func TestJumpMovesItsShareWhenTheLastBucketComesOrGoes(t *testing.T) {
 }
 
 func TestModuloMovesNearlyAllKeysWhenABucketComes(t *testing.T) {
+	oneGoroutine(t)
 	const n = 10
 	m := keyed.ExplainMove(keyed.NewModulo(n), keyed.NewModulo(n+1), someKeys(100_000))
 	if want := float64(n) / (n + 1); math.Abs(m.Share()-want) > 0.01 {
@@ -38,6 +40,7 @@ func TestModuloMovesNearlyAllKeysWhenABucketComes(t *testing.T) {
 }
 
 func TestModuloAndJumpAreEven(t *testing.T) {
+	oneGoroutine(t)
 	const n = 50
 	keys := someKeys(100_000)
 	mean := float64(len(keys)) / n
@@ -67,7 +70,7 @@ func TestBucketsAreNamedByTheirNumbers(t *testing.T) {
 
 // A hash that leads to one bucket only would leave Owners without an end.
 func TestJumpOwnersOfOneBucketAfterAnotherEnd(t *testing.T) {
-	const n = 2000
+	const n = 300
 	owners, err := keyed.NewJump(n).Owners("k", n)
 	if err != nil || len(owners) != n {
 		t.Errorf("%d owners, %v", len(owners), err)

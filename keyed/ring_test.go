@@ -113,7 +113,8 @@ func TestRingPointsAreWeightsTimesVirtualNodes(t *testing.T) {
 
 // Shares vary by one part in √v; the largest of n is some √(2 ln n) of that off.
 func TestRingSharesAreEvenAsTheorySays(t *testing.T) { // C125
-	keys := someKeys(200_000)
+	oneGoroutine(t)
+	keys := someKeys(100_000)
 	for _, v := range []int{16, 64, keyed.DefaultVirtualNodes} {
 		for _, n := range []int{2, 8, 50} {
 			r := ring(t, keyed.Named(nodes(n)...), keyed.VirtualNodes(v))
@@ -136,6 +137,7 @@ func TestRingSharesAreEvenAsTheorySays(t *testing.T) { // C125
 }
 
 func TestWeightsAreSharesOfTheKeys(t *testing.T) {
+	oneGoroutine(t)
 	members := []keyed.Member{{Name: "a"}, {Name: "b", Weight: 2}, {Name: "c", Weight: 5}, {Name: "d", Weight: 12}}
 	keys := someKeys(100_000)
 	for name, c := range map[string]struct {
@@ -163,6 +165,7 @@ func TestWeightsAreSharesOfTheKeys(t *testing.T) {
 // What moves is the share of the one that comes or goes, and goes to or comes from
 // it alone; a ring's shares vary by one part in √v, a sample's by chance.
 func TestMembershipChangesMoveTheShareOfTheMemberAndNoMore(t *testing.T) { // C105
+	oneGoroutine(t)
 	const n = 10
 	keys := someKeys(40_000)
 	members := keyed.Named(nodes(n)...)
@@ -198,6 +201,7 @@ func TestMembershipChangesMoveTheShareOfTheMemberAndNoMore(t *testing.T) { // C1
 }
 
 func TestWeightChangesMoveKeysToWhoeverGrowsOnly(t *testing.T) {
+	oneGoroutine(t)
 	members := []keyed.Member{{Name: "a"}, {Name: "b"}, {Name: "c", Weight: 3}, {Name: "d", Weight: 2}}
 	keys := someKeys(30_000)
 	for name, make := range map[string]func([]keyed.Member) keyed.Router{

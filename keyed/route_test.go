@@ -135,7 +135,7 @@ func coarse(s string) uint64 { return keyed.HashString(s) & 3 << 62 }
 
 func TestRoutersDoNotDependOnTheOrderOfMembersNorOnCollisions(t *testing.T) { // C99
 	members := []keyed.Member{{Name: "a"}, {Name: "b", Weight: 2}, {Name: "ab"}, {Name: "a1", Weight: 3}, {Name: "node-1294"}, {Name: "node-5595"}}
-	keys := someKeys(200)
+	keys := someKeys(60)
 	for hashName, hash := range map[string]keyed.KeyHash{
 		"xxhash": keyed.HashString,
 		"coarse": coarse,
