@@ -21,8 +21,7 @@ import (
 //     batches to a reader that waits without a clock, and when it ends.
 //   - The pump waits for upstream, and for the reader to have emptied the
 //     outbox; the reader wakes it then.
-//   - A wait with a clock is no stall, as the clock will end it. So that one is not
-//     in the Waiter, and counts as work.
+//   - A wait with a clock is no stall, as the clock will end it.
 type agedReader[T any] struct {
 	scope *stage.Scope
 	sub   *stage.Scope // upstream's and the pump's
@@ -34,8 +33,7 @@ type agedReader[T any] struct {
 	begun bool
 	epoch time.Time
 
-	item  *stage.Waiter // the reader's, without a clock
-	early chan struct{} // the reader's, with a clock
+	item  *stage.Waiter // the reader's: for something to take
 	timer *time.Timer
 	armed time.Duration // when the timer fires; 0: it does not run
 	space *stage.Waiter // the pump's: for the outbox to be empty
@@ -68,8 +66,8 @@ const (
 func newAged[T any](s, sub *stage.Scope, up stage.Reader[T], name string, d time.Duration, g gatherer[T], out *outbox[T], st *stock[T], open int) *agedReader[T] {
 	r := &agedReader[T]{
 		scope: s, sub: sub, up: up, name: name, d: d, open: open,
-		over: make(chan struct{}), early: make(chan struct{}, 1),
-		g: g, out: out, stock: st, size: st.size, want: 1,
+		over: make(chan struct{}),
+		g:    g, out: out, stock: st, size: st.size, want: 1,
 	}
 	r.item = s.NewWaiter(name, func() string { return "its reader waits for an item" })
 	r.space = sub.NewWaiter(name, func() string { return "holds a batch that its reader does not take" })
@@ -96,7 +94,7 @@ func (r *agedReader[T]) Next(dst []stage.Try[[]T]) int {
 	}
 	for round := 0; ; round++ {
 		r.mu.Lock()
-		r.want = min(len(dst), chunk)
+		r.want, r.waits = min(len(dst), chunk), notAtAll
 		k := r.give(dst)
 		var until time.Duration
 		aging := false
@@ -118,19 +116,37 @@ func (r *agedReader[T]) Next(dst []stage.Try[[]T]) int {
 			yield()
 			continue
 		}
+		r.waits = clockless
 		if aging {
 			r.waits = clocked
-			r.mu.Unlock()
-			r.waitUntil(until)
-			continue
 		}
-		r.waits = clockless
 		r.item.Arm()
 		r.mu.Unlock()
-		if !r.item.Park() {
+		if !r.park(until, aging) {
 			return 0
 		}
 	}
+}
+
+// park waits for the pump, and if aging for a time to come; false means that the
+// scope has ended.
+func (r *agedReader[T]) park(until time.Duration, aging bool) bool {
+	if !aging {
+		return r.item.Park()
+	}
+	if r.armed != until {
+		if r.timer == nil {
+			r.timer = time.NewTimer(until - r.now())
+		} else {
+			r.timer.Reset(until - r.now())
+		}
+		r.armed = until
+	}
+	woken, fired := r.item.ParkUntil(r.timer.C)
+	if fired {
+		r.armed = 0
+	}
+	return woken || fired
 }
 
 // give moves what is complete to dst, and wakes the pump if that makes space.
@@ -172,40 +188,12 @@ func (r *agedReader[T]) overdue(dst []stage.Try[[]T], now time.Duration) int {
 	return k
 }
 
-// waitUntil waits for the pump, for a time to come, or for the end of the scope.
-func (r *agedReader[T]) waitUntil(at time.Duration) {
-	if r.armed != at {
-		if r.timer == nil {
-			r.timer = time.NewTimer(at - r.now())
-		} else {
-			r.timer.Reset(at - r.now())
-		}
-		r.armed = at
-	}
-	select {
-	case <-r.early:
-	case <-r.timer.C:
-		r.armed = 0
-	case <-r.scope.Context().Done():
-	}
-	r.mu.Lock()
-	r.waits = notAtAll
-	r.mu.Unlock()
-	select { // a wake-up that came with another one
-	case <-r.early:
-	default:
-	}
-}
-
 // wake wakes the reader if it waits. Under mu.
 func (r *agedReader[T]) wake() {
-	switch r.waits {
-	case clockless:
+	if r.waits != notAtAll {
+		r.waits = notAtAll
 		r.item.Wake()
-	case clocked:
-		r.early <- struct{}{}
 	}
-	r.waits = notAtAll
 }
 
 // pump is the goroutine. It ends with the input, or when sub is cancelled.
@@ -220,7 +208,7 @@ func (r *agedReader[T]) pump() {
 		if k == 0 {
 			break
 		}
-		r.g.take(buf[:k], came)
+		r.take(buf[:k], came)
 		if !keep {
 			clear(buf[:k])
 		}
@@ -236,6 +224,11 @@ func (r *agedReader[T]) pump() {
 	r.ended = true
 	r.wake()
 	r.mu.Unlock()
+}
+
+func (r *agedReader[T]) take(items []stage.Try[T], came time.Duration) {
+	defer stage.Tag(r.name)
+	r.g.take(items, came)
 }
 
 // lend gives the gatherer to the reader while the pump is upstream, and returns

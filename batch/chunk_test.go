@@ -275,3 +275,26 @@ func TestFunctionsAreNotCalledAfterTheCancellationAndNoErrorIsMaskedP6(t *testin
 		t.Errorf("%v after %d calls", err, calls)
 	}
 }
+
+func TestAPanicNamesTheStageP9(t *testing.T) {
+	eachWay(t, func(t *testing.T, opts []batch.Option) {
+		in := stage.FromSlice(upTo(100))
+		torn := func(v int) int {
+			if v == 13 {
+				panic(errE)
+			}
+			return 1
+		}
+		for name, b := range map[string]stage.Stream[[]int]{
+			"weigh#1": batch.Chunk(in, 10, append(opts, batch.Weigh(100, torn), batch.Name("weigh#1"))...),
+			"chunk#1": batch.Chunk(in, 10, append(opts, batch.Until(func(v int) bool { return torn(v) == 0 }))...),
+			"bykey#1": batch.ByKey(in, torn, 10, opts...),
+		} {
+			slow := stage.Map(b, 2, func(_ context.Context, b []int) (int, error) { return len(b), nil })
+			v := wantPanic(t, func() { stage.Discard(context.Background(), slow) })
+			if p, ok := v.(*stage.Panic); !ok || p.Stage != name || !errors.Is(p, errE) {
+				t.Errorf("want %s, got %v", name, v)
+			}
+		}
+	})
+}

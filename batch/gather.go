@@ -50,7 +50,7 @@ func (r *gatherReader[T]) Next(dst []stage.Try[[]T]) int {
 			r.end()
 			continue
 		}
-		r.g.take(r.buf[:k], 0)
+		r.take(r.buf[:k])
 		if r.refs {
 			clear(r.buf[:k])
 		}
@@ -61,6 +61,11 @@ func (r *gatherReader[T]) Next(dst []stage.Try[[]T]) int {
 	k := r.out.give(dst)
 	r.stock.out(dst[:k])
 	return k
+}
+
+func (r *gatherReader[T]) take(items []stage.Try[T]) {
+	defer stage.Tag(r.name)
+	r.g.take(items, 0)
 }
 
 // end emits what is open, unless the run was cancelled: that is not the end of

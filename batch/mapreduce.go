@@ -1,0 +1,87 @@
+package batch
+
+import (
+	"context"
+
+	"github.com/seed95b73fdc/sluice/stage"
+)
+
+// MapReduce runs in, calls mapper for each value, n calls at once, and returns
+// for each key what reducer makes of all the values that mapper gave it; an empty
+// map for an empty stream. Each of the n workers reduces what it maps into a table
+// of its own, without a lock, and the tables are merged as the workers end. So
+// reducer, which may have any form of an [Adder], must be associative and
+// commutative: items are taken in order but meet in any.
+//
+// With n = 1 or [stage.Inline] all runs in the caller's goroutine, in order. The
+// items that are held at a time are at most 256 for each worker while mapper is
+// cheap, and one while it is slow; no worker is idle while one of them has not
+// begun.
+//
+// It blocks until the run has ended, as every terminal does, and returns the
+// first error that it meets, of in, mapper or reducer, and then no map; the
+// cause if ctx ends first.
+func MapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Context, in stage.Stream[A], n int, mapper func(context.Context, A) (K, V, error), reducer R) (map[K]V, error) {
+	const fn = "batch.MapReduce"
+	stage.CheckN(fn, n)
+	stage.CheckFunc(fn, "mapper", mapper == nil)
+	m := mapping[A, K, V]{mapper: mapper, reducer: adder[V, V](fn, "reducer", reducer)}
+	if ctx == nil {
+		panic(fn + ": the context is nil")
+	}
+	if n <= 1 {
+		t := make(map[K]V)
+		err := stage.ForEach(ctx, in, n, func(ctx context.Context, a A) error { return m.add(ctx, t, a) }, stage.Name("mapreduce"))
+		if err != nil {
+			return nil, err
+		}
+		return t, nil
+	}
+	tables := stage.New(func(s *stage.Scope) stage.Reader[map[K]V] { return openMapReduce(s, in, n, m) })
+	t, _, err := stage.First(ctx, tables)
+	return t, err
+}
+
+// mapping is what is done to the items.
+type mapping[A any, K comparable, V any] struct {
+	mapper  func(context.Context, A) (K, V, error)
+	reducer func(context.Context, V, V) (V, error)
+}
+
+// add maps a and reduces the result into t.
+func (m *mapping[A, K, V]) add(ctx context.Context, t map[K]V, a A) error {
+	k, v, err := m.mapper(ctx, a)
+	if err != nil {
+		return err
+	}
+	return m.put(ctx, t, k, v)
+}
+
+func (m *mapping[A, K, V]) put(ctx context.Context, t map[K]V, k K, v V) error {
+	old, ok := t[k]
+	if ok {
+		var err error
+		if v, err = m.reducer(ctx, old, v); err != nil {
+			return err
+		}
+	}
+	t[k] = v
+	return nil
+}
+
+// merge reduces the smaller table into the larger one.
+func (m *mapping[A, K, V]) merge(s *stage.Scope, a, b map[K]V) (map[K]V, error) {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	ctx := s.Context()
+	for k, v := range b {
+		if s.Stopped() {
+			return nil, context.Canceled // which only says so
+		}
+		if err := m.put(ctx, a, k, v); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
