@@ -84,19 +84,25 @@ func (e *cells[A, B]) wakeCons() {
 	}
 }
 
-// look yields for a while, as the guard.
-func (e *cells[A, B]) look() {
+// look yields for a while, as the guard, but no longer than until the consumer
+// has moved, which may have made room: it reports whether that is so.
+func (e *cells[A, B]) look() (moved bool) {
 	e.watch.Store(true)
+	took := e.took.Load()
 	for range lookOnce {
 		if e.poke.Load() && e.poke.Swap(false) {
 			e.cons.Wake()
 		}
 		runtime.Gosched()
+		if e.took.Load() != took {
+			break
+		}
 	}
 	e.watch.Store(false)
 	if e.poke.Swap(false) {
 		e.cons.Wake()
 	}
+	return e.took.Load() != took
 }
 
 // start runs w in a goroutine; crash does, when the one before is lost in f.
@@ -209,17 +215,23 @@ func (e *cells[A, B]) next(w *worker[A, B]) bool {
 				gen = before.gen
 			}
 			e.mu.Unlock()
-			e.look()
+			moved := e.look()
 			e.mu.Lock()
-			looks++
+			if !moved || before != nil {
+				looks++ // with a cell to help in, it is that which is waited for
+			}
 			w.clock = 0
 			continue
 		}
 		if loiter && e.loiter < e.procs-1 {
 			e.loiter++
 			e.mu.Unlock()
+			took := e.took.Load()
 			for range lookOnce {
 				runtime.Gosched()
+				if e.took.Load() != took {
+					break
+				}
 			}
 			e.mu.Lock()
 			e.loiter--
