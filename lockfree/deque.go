@@ -81,6 +81,7 @@ type Deque[T any] struct {
 	_      line
 	bottom atomic.Int64 // written by the owner
 	own    *ring[T]     // the owner's copy of ring
+	owner  guard
 	_      line
 	top    atomic.Uint64 // index<<ringBits | log2 of the ring's size
 	_      line
@@ -127,12 +128,14 @@ func index(top uint64) int64 { return int64(top >> ringBits) }
 func (d *Deque[T]) use(r *ring[T], t int64) {
 	d.own = r
 	d.ring.Store(r)
+	pause()
 	d.top.Store(r.word(t))
 }
 
 // Push adds v at the owner's end. It never blocks. When there is no room it doubles
 // the ring, and panics if that is beyond what can be addressed. Owner only.
 func (d *Deque[T]) Push(v T) {
+	d.owner.enter("lockfree.Deque: two owners at once")
 	b := d.bottom.Load()
 	r := d.own
 	s := r.at(b)
@@ -143,7 +146,9 @@ func (d *Deque[T]) Push(v T) {
 		s.back.Store(false)
 	}
 	s.value, s.used = v, true
+	pause()
 	d.bottom.Store(b + 1)
+	d.owner.leave()
 }
 
 // grow moves the items into a ring of twice the size. It is needed when all slots
@@ -157,6 +162,7 @@ func (d *Deque[T]) grow(b int64) *ring[T] {
 		top = d.top.Load()
 	}
 	t := index(top)
+	pause()
 	for i := t; i < b; i++ {
 		from, to := old.at(i), r.at(i)
 		to.value, to.used = from.value, true
@@ -168,12 +174,21 @@ func (d *Deque[T]) grow(b int64) *ring[T] {
 // Pop takes the value that was pushed last, and reports false if there is none. It
 // never blocks. Owner only.
 func (d *Deque[T]) Pop() (v T, ok bool) {
+	d.owner.enter("lockfree.Deque: two owners at once")
+	v, ok = d.pop()
+	d.owner.leave()
+	return v, ok
+}
+
+func (d *Deque[T]) pop() (v T, ok bool) {
 	b := d.bottom.Load() - 1
 	if index(d.top.Load()) > b {
 		return v, false
 	}
 	d.bottom.Store(b) // from here on no thief begins to want item b
+	pause()
 	top := d.top.Load()
+	pause()
 	switch t := index(top); {
 	case t < b:
 	case t == b && d.top.CompareAndSwap(top, d.own.word(b+1)):
@@ -193,14 +208,17 @@ func (d *Deque[T]) Pop() (v T, ok bool) {
 // growing. It never blocks. For everyone.
 func (d *Deque[T]) Steal() (v T, o Outcome) {
 	top := d.top.Load()
+	pause()
 	r := d.ring.Load()
 	t := index(top)
 	if t >= d.bottom.Load() {
 		return v, Empty
 	}
+	pause()
 	if top&ringMask == moving || !d.top.CompareAndSwap(top, r.word(t+1)) {
 		return v, Retry
 	}
+	pause()
 	s := r.at(t)
 	var none T
 	v, s.value = s.value, none

@@ -21,16 +21,25 @@ func scaled(t testing.TB, n int) int {
 	return n
 }
 
+// inTime is scaled for tests that are slow under the race detector.
+func inTime(t testing.TB, n int) int {
+	if lockfree.Guarded == "race" {
+		n /= 4
+	}
+	return scaled(t, n)
+}
+
 // C54, C57, C71: every value is handed out exactly once and whole, while the owner
 // pushes in bursts that make the deque grow, pops, and finds it empty, and thieves
 // steal one by one and in batches.
 func TestDequeHandsOutEveryValueExactlyOnce(t *testing.T) {
+	perturb(t)
 	type item struct{ id, check int }
 	const thieves = 4
 	for _, procs := range []int{1, 2, 4, 8} {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-			total := scaled(t, 100_000)
+			total := inTime(t, 100_000)
 			seen := make([]atomic.Uint32, total)
 			var stolen, retries, empties, torn atomic.Int64
 			var over atomic.Bool
@@ -109,6 +118,7 @@ func TestDequeHandsOutEveryValueExactlyOnce(t *testing.T) {
 
 // The last item is where owner and thief meet: one of them has it.
 func TestDequeLastItemGoesToOneOfTwo(t *testing.T) {
+	perturb(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	rounds := scaled(t, 100_000)
 	d := lockfree.NewDeque[int](2)

@@ -78,6 +78,7 @@ func (q *SPSC[T]) at(c uintptr) int { return int(c/one) & (len(q.slots) - 1) }
 func (q *SPSC[T]) room(tail uintptr, want int) int {
 	room := len(q.slots) - int((tail-q.seenHead)/one)
 	if room < want {
+		pause()
 		q.seenHead = q.head.Load()
 		room = len(q.slots) - int((tail-q.seenHead)/one)
 	}
@@ -95,6 +96,7 @@ func (q *SPSC[T]) TryPush(v T) bool {
 	}
 	i := q.at(tail)
 	q.slots[i] = v
+	pause()
 	if !q.tail.CompareAndSwap(tail, tail+one) { // closed meanwhile
 		clear(q.slots[i : i+1])
 		q.producer.leave()
@@ -121,6 +123,7 @@ func (q *SPSC[T]) Push(vs []T) int {
 	i := q.at(tail)
 	first := copy(q.slots[i:], vs[:n])
 	copy(q.slots, vs[first:n])
+	pause()
 	if !q.tail.CompareAndSwap(tail, tail+uintptr(n)*one) { // closed meanwhile
 		clear(q.slots[i : i+first])
 		clear(q.slots[:n-first])
@@ -135,6 +138,7 @@ func (q *SPSC[T]) Push(vs []T) int {
 func (q *SPSC[T]) held(head uintptr, want int) int {
 	held := int((q.seenTail - head) / one)
 	if held < want {
+		pause()
 		q.seenTail = q.tail.Load() &^ closed
 		held = int((q.seenTail - head) / one)
 	}
@@ -155,6 +159,7 @@ func (q *SPSC[T]) TryPop() (v T, ok bool) {
 	if q.refs {
 		clear(q.slots[i : i+1])
 	}
+	pause()
 	q.head.Store(head + one)
 	q.consumer.leave()
 	return v, true
@@ -178,6 +183,7 @@ func (q *SPSC[T]) Pop(dst []T) int {
 		clear(q.slots[i : i+first])
 		clear(q.slots[:n-first])
 	}
+	pause()
 	q.head.Store(head + uintptr(n)*one)
 	q.consumer.leave()
 	return n

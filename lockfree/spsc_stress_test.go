@@ -11,6 +11,7 @@ import (
 // C59, C71, C74: everything arrives once, whole and in order, in rings that are
 // always full or always empty, with cursors that wrap on the way.
 func TestSPSCKeepsFullOrder(t *testing.T) {
+	perturb(t)
 	type item struct{ id, check int }
 	for _, procs := range []int{1, 2, 4, 8} {
 		for _, capacity := range []int{1, 8, 1024} {
@@ -83,6 +84,7 @@ func TestSPSCKeepsFullOrder(t *testing.T) {
 // What was pushed before Close is taken out, what was refused is not, whoever calls
 // Close in the middle of whatever.
 func TestSPSCCloseDrawsOneLine(t *testing.T) {
+	perturb(t)
 	rounds := scaled(t, 2_000)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	refused := 0
