@@ -1,0 +1,165 @@
+package sink
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The test binary runs itself as the process that is killed. Its environment says
+// what it is to do.
+const (
+	childRole = "SLUICE_SINK_CHILD" // "append"
+	childPath = "SLUICE_SINK_PATH"
+	childWays = "SLUICE_SINK_WRITERS"
+)
+
+const childWriters = 3
+
+// runChild appends to a log with several writers until it is killed. After each
+// append it writes the index that was acknowledged to its output.
+func runChild(string) {
+	die := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	var opts []LogOption
+	switch os.Getenv(childWays) {
+	case "EverySync":
+		opts = append(opts, EverySync)
+	case "Interval":
+		opts = append(opts, Interval(time.Millisecond))
+	case "plain":
+		opts = append(opts, withSystem(plain{host}))
+	}
+	l, err := Open[event](os.Getenv(childPath), append(opts, SegmentSize(minSegment))...)
+	die(err)
+	begun := l.Len()
+	var wg sync.WaitGroup
+	for w := range uint64(childWriters) {
+		wg.Go(func() {
+			for seq := uint64(0); ; {
+				recs := make([]event, 1+seq%5)
+				for i := range recs {
+					recs[i] = event{ID: begun, Writer: w, Seq: seq + uint64(i)}
+				}
+				first, err := l.Append(recs...)
+				die(err)
+				seq += uint64(len(recs))
+				var ack [16]byte
+				binary.LittleEndian.PutUint64(ack[:], first)
+				binary.LittleEndian.PutUint64(ack[8:], first+uint64(len(recs)))
+				_, err = os.Stdout.Write(ack[:])
+				die(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// fastDir is a directory in memory where there is one: to kill a process does not
+// touch what the kernel holds, so that does not take a disk.
+func fastDir(t testing.TB) string {
+	t.Helper()
+	const shm = "/dev/shm"
+	if st, err := os.Stat(shm); err != nil || !st.IsDir() {
+		return t.TempDir()
+	}
+	dir := must[string](t)(os.MkdirTemp(shm, "sluice"))
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// A process is killed at a random moment while three goroutines append. Then every
+// record whose Append has returned is there, whole and at its index, and nothing
+// is there that was not appended; and the next process goes on from there.
+func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	r := rand.New(rand.NewPCG(seed, 2))
+	path := filepath.Join(fastDir(t), "log")
+	exe := must[string](t)(os.Executable())
+	ways := []string{"Buffered", "plain", "Interval", "EverySync"}
+	unacked, acked := 0, 0
+	for cycle := range cycles(t, 40, 2000) {
+		way := ways[cycle%len(ways)]
+		if cycle%40 == 0 {
+			os.Remove(path)
+			ok(t, must[*Log[event]](t)(Create[event](path)).Close())
+		}
+		before := lenOf(t, path)
+		end := killOne(t, exe, path, way, r.IntN(400))
+		l := must[*Log[event]](t)(Open[event](path))
+		if l.Len() < end {
+			t.Fatalf("seed %d, cycle %d, %s: %d records, %d were acknowledged; recovered %v", seed, cycle, way, l.Len(), end, l.Recovery())
+		}
+		if l.Recovery().Cut != 0 {
+			t.Errorf("seed %d, cycle %d, %s: a kill has torn something: %v", seed, cycle, way, l.Recovery())
+		}
+		var next [childWriters]uint64
+		for i, e := range l.RecordsFrom(before) {
+			if e.ID != before || e.Writer >= childWriters || e.Seq != next[e.Writer] {
+				t.Fatalf("seed %d, cycle %d, %s: record %d is %v", seed, cycle, way, i, e)
+			}
+			next[e.Writer]++
+		}
+		ok(t, l.Err())
+		acked += int(end - before)
+		unacked += int(l.Len() - end)
+		ok(t, l.Close())
+	}
+	t.Logf("seed %d: %d acknowledged records, and %d that were on their way", seed, acked, unacked)
+	if acked == 0 {
+		t.Error("nothing was appended")
+	}
+}
+
+func lenOf(t testing.TB, path string) uint64 {
+	t.Helper()
+	l := must[*Log[event]](t)(Open[event](path, ReadOnly()))
+	defer l.Close()
+	return l.Len()
+}
+
+// killOne runs a child, kills it after so many acknowledgements, and returns the
+// end of what it has acknowledged.
+func killOne(t testing.TB, exe, path, way string, acks int) (end uint64) {
+	t.Helper()
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childRole+"=append", childPath+"="+path, childWays+"="+way)
+	cmd.Stderr = os.Stderr
+	out := must[io.ReadCloser](t)(cmd.StdoutPipe())
+	ok(t, cmd.Start())
+	in := bufio.NewReader(out)
+	var ack [16]byte
+	for n := 0; ; n++ {
+		if n == acks {
+			ok(t, cmd.Process.Kill())
+		}
+		if _, err := io.ReadFull(in, ack[:]); err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatal(err)
+			}
+			if n < acks {
+				t.Fatalf("the child has ended by itself: %v", cmd.Wait())
+			}
+			break
+		}
+		if from := binary.LittleEndian.Uint64(ack[:]); from > 1<<40 {
+			t.Fatalf("acknowledged: %d", from)
+		}
+		end = max(end, binary.LittleEndian.Uint64(ack[8:]))
+	}
+	cmd.Wait()
+	return end
+}

@@ -1,0 +1,230 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+)
+
+const oCreate = os.O_CREATE
+
+const memPath = "log"
+
+// image is the file of a log of n events, made by the function given, which gets
+// the log with nothing in it.
+func image(t testing.TB, make func(l *Log[event])) []byte {
+	t.Helper()
+	m := newMemory()
+	l := must[*Log[event]](t)(Create[event](memPath, withSystem(m), SegmentSize(minSegment)))
+	make(l)
+	return m.get(memPath)
+}
+
+// images are the ways in which the same log can lie in its file.
+func images(t testing.TB, n int) map[string][]byte {
+	return map[string][]byte{
+		"closed": image(t, func(l *Log[event]) { fillLog(t, l, n); ok(t, l.Close()) }),
+		"killed": image(t, func(l *Log[event]) { fillLog(t, l, n) }),
+		"synced": image(t, func(l *Log[event]) { fillLog(t, l, n); ok(t, l.Sync()) }),
+		"synced after each": image(t, func(l *Log[event]) {
+			for range n {
+				fillLog(t, l, 1)
+				ok(t, l.Sync())
+			}
+		}),
+		"a chunk, closed": image(t, func(l *Log[event]) {
+			recs := make([]event, n)
+			for i := range recs {
+				recs[i] = eventOf(uint64(i))
+			}
+			must[uint64](t)(l.Append(recs...))
+			ok(t, l.Close())
+		}),
+	}
+}
+
+// C86: for every place to cut the last record at, the records before it are there,
+// it is not, and nothing is an error; and what is appended then stays.
+func TestC86TornLastRecordIsCutOffAndTheLogGoesOn(t *testing.T) {
+	geo := geometryOf(32)
+	for name, img := range images(t, 5) {
+		for size := geo.end(4); size < geo.end(5); size++ {
+			m := newMemory()
+			m.put(memPath, img[:size])
+			l, err := Open[event](memPath, withSystem(m))
+			if err != nil {
+				t.Fatalf("%s, %d bytes: %v", name, size, err)
+			}
+			if l.Recovery().Cut != 1 || l.Recovery().Clean {
+				t.Errorf("%s, %d bytes: recovered %v", name, size, l.Recovery())
+			}
+			wantEvents(t, l, 0, 4)
+			fillLog(t, l, 2)
+			if size%2 == 0 { // killed or closed
+				ok(t, l.Close())
+			}
+			m.put(memPath, m.get(memPath))
+			l = must[*Log[event]](t)(Open[event](memPath, withSystem(m)))
+			wantEvents(t, l, 0, 6)
+			ok(t, l.Close())
+		}
+	}
+}
+
+// Every byte of small logs is changed, in two ways. What Open returns then is an
+// error, or a log that tells of what it has cut off, or one that has all records.
+// A record that was never appended is in none of them.
+func TestEveryFlippedByteIsFoundOrHarmless(t *testing.T) {
+	const n = 130 // a full block and a little
+	counts := map[string]int{}
+	for name, img := range images(t, n) {
+		img = img[:min(len(img), int(geometryOf(32).end(n))+64)] // of the zero tail, the beginning
+		for i := range img {
+			for _, bits := range flips(i) {
+				damaged := append([]byte(nil), img...)
+				damaged[i] ^= bits
+				what := openDamaged(t, fmt.Sprintf("%s, byte %d ^ %#x", name, i, bits), damaged, n, i%64 == 0)
+				counts[what]++
+			}
+		}
+	}
+	t.Log(counts)
+	if counts["error"] == 0 || counts["cut"] == 0 || counts["harmless"] == 0 {
+		t.Error("not all outcomes have been seen")
+	}
+}
+
+// flips are the changes that byte i is put through: each bit, or one of them where
+// time is short.
+func flips(i int) []byte {
+	if !long {
+		return []byte{1 << (i % 8)}
+	}
+	return []byte{1, 2, 4, 8, 16, 32, 64, 128, 255}
+}
+
+// Every length that a small log can be cut to. Of a block before the last one all
+// records are lost with one of them.
+func TestEveryCutLeavesThePrefixThatIsWhole(t *testing.T) {
+	const n = 130
+	geo := geometryOf(32)
+	for name, img := range images(t, n) {
+		for size := range geo.end(n) + 1 {
+			m := newMemory()
+			m.show(memPath, img[:size])
+			l, err := Open[event](memPath, withSystem(m), ReadOnly())
+			if size < int64(geo.header) {
+				if err == nil {
+					t.Fatalf("%s, %d bytes: opened", name, size)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s, %d bytes: %v", name, size, err)
+			}
+			whole := uint64(0)
+			for whole < n && geo.end(whole+1) <= size {
+				whole++
+			}
+			if whole < geo.per && l.Len() < whole {
+				whole = l.Len()
+			}
+			wantEvents(t, l, 0, whole)
+			ok(t, l.Close())
+		}
+	}
+}
+
+// openDamaged opens a damaged log of n events and says how that went.
+func openDamaged(t *testing.T, what string, img []byte, n int, write bool) string {
+	t.Helper()
+	m := newMemory()
+	opts := []LogOption{withSystem(m), ReadOnly()}
+	if write {
+		m.put(memPath, img)
+		opts = opts[:1]
+	} else {
+		m.show(memPath, img)
+	}
+	l, err := Open[event](memPath, opts...)
+	if err != nil {
+		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotLog) && !errors.Is(err, ErrLayout) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		return "error"
+	}
+	defer l.Close()
+	have := l.Len()
+	wantEvents(t, l, 0, have)
+	r := l.Recovery()
+	switch {
+	case have > uint64(n) || r.Clean && have < uint64(n):
+		t.Fatalf("%s: %d records; recovered %v", what, have, r)
+	case have < uint64(n) && r.Cut == 0:
+		t.Fatalf("%s: %d records, and nobody says so: %v", what, have, r)
+	}
+	if have < uint64(n) {
+		return "cut"
+	}
+	return "harmless"
+}
+
+// Power goes at any moment, in memory: sectors written since the last Sync are
+// there or not, in any mixture. All synced records must be there, what is there
+// must be a prefix of what was appended, and to recover twice, or with a power cut
+// during recovery, must come to the same.
+func TestPowerCutLosesNothingThatWasSyncedInAnyOrderOfSectors(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	r := rand.New(rand.NewPCG(seed, 1))
+	lost, kept, torn := 0, 0, 0
+	for round := range cycles(t, 150, 3000) {
+		m := newMemory()
+		l := must[*Log[event]](t)(Create[event](memPath, withSystem(m), SegmentSize(minSegment)))
+		synced := uint64(0)
+		for life := range 3 {
+			for range r.IntN(12) {
+				recs := make([]event, 1+r.IntN(1+r.IntN(300)))
+				for i := range recs {
+					recs[i] = eventOf(l.Len() + uint64(i))
+				}
+				must[uint64](t)(l.Append(recs...))
+				if r.IntN(3) == 0 {
+					ok(t, l.Sync())
+					synced = l.Len()
+				}
+			}
+			appended := l.Len()
+			m.put(memPath, m.cut(memPath, r))
+			var err error
+			if r.IntN(4) == 0 { // and once more, while it recovers
+				if half, err := Open[event](memPath, withSystem(m), SegmentSize(minSegment)); err == nil {
+					torn++
+					m.put(memPath, m.cut(memPath, r))
+					_ = half
+				}
+			}
+			l, err = Open[event](memPath, withSystem(m), SegmentSize(minSegment))
+			if err != nil {
+				t.Fatalf("seed %d, round %d, life %d: %v", seed, round, life, err)
+			}
+			if l.Len() < synced || l.Len() > appended {
+				t.Fatalf("seed %d, round %d, life %d: %d records, %d synced, %d appended", seed, round, life, l.Len(), synced, appended)
+			}
+			wantEvents(t, l, 0, l.Len())
+			kept += int(l.Len() - synced)
+			lost += int(appended - l.Len())
+			synced = l.Len()
+			again := must[*Log[event]](t)(Open[event](memPath, withSystem(m), ReadOnly()))
+			if again.Len() != l.Len() {
+				t.Fatalf("seed %d, round %d, life %d: recovered to %d, then to %d", seed, round, life, l.Len(), again.Len())
+			}
+		}
+		ok(t, l.Close())
+	}
+	if t.Logf("seed %d: %d unsynced records lost, %d kept, %d cuts in recovery", seed, lost, kept, torn); lost == 0 || kept == 0 || torn == 0 {
+		t.Error("the cuts have cut nothing")
+	}
+}
