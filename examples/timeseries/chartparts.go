@@ -98,7 +98,7 @@ func shortAmount(v float64) string {
 	units := []struct {
 		from float64
 		name string
-	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
+	}{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
 	v = math.Abs(v) // below the axis are numbers of those that are gone
 	for _, u := range units {
 		if v >= u.from*0.9995 {

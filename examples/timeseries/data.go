@@ -17,8 +17,8 @@ const (
 )
 
 // writeDay writes the file of a day: gzip of made-up transactions, in the order of
-// their times, the same ones each time. They follow the week, grow slowly, and have
-// a busy fortnight every ten weeks.
+// their times, the same ones each time. They follow the week and the season, and
+// have a busy fortnight every ten weeks.
 func (m madeUp) writeDay(w io.Writer, d date) error {
 	packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
@@ -56,7 +56,8 @@ func (m madeUp) writeDay(w io.Writer, d date) error {
 // mood is how busy a day is, about 1.
 func (m madeUp) mood(d date) float64 {
 	const (
-		growth  = 0.002  // a day
+		season  = 0.25   // more in its middle, less in between
+		year    = 400    // days
 		cycle   = 10 * 7 // days from one busy time to the next
 		busy    = 0.6
 		breadth = 4.0 // days from its middle
@@ -64,7 +65,7 @@ func (m madeUp) mood(d date) float64 {
 	week := [...]float64{time.Sunday: 0.55, 1.1, 1.15, 1.1, 1.1, 1.2, time.Saturday: 0.7}
 	day := float64(d - mustDate("2026-01-01"))
 	off := math.Mod(math.Mod(day-52, cycle)+cycle+cycle/2, cycle) - cycle/2
-	trend := min(max(1+growth*day, 0.2), 5)
+	trend := 1 + season*math.Sin(2*math.Pi*day/year)
 	return week[d.time().Weekday()] * trend * (1 + busy*math.Exp(-off*off/(2*breadth*breadth)))
 }
 
