@@ -3,6 +3,7 @@
 //	go run ./bench                      # everything, about six minutes; writes bench/RESULTS.md and .svg
 //	go run ./bench -rows ordered/n.=.4  # some rows, to the terminal only
 //	go run ./bench -quick               # does it run? figures to be ignored
+//	go run ./bench -pictures DIR        # only the pictures, about six minutes
 //
 // README.md beside this file says how to read the tables.
 package main
@@ -34,6 +35,8 @@ type settings struct {
 	items int
 	rows  *regexp.Regexp
 	out   string // file for the report; "" for none
+
+	pictures string // folder for the pictures; "" for the report instead
 }
 
 // drawing is the report's file with .svg at its end.
@@ -54,6 +57,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	rows := fs.String("rows", "", "measure only the rows whose group/name matches this regexp, and write no file unless -out says which")
 	out := fs.String("out", "", "write the report to this file (default bench/RESULTS.md, when all rows are measured)")
 	quick := fs.Bool("quick", false, "two short repeats, to see that it runs; write no file unless -out says which")
+	pictures := fs.String("pictures", "", "draw the pictures of the ordered strategies into this folder, and measure nothing else")
 	if err := fs.Parse(args); err != nil {
 		return settings{}, err
 	}
@@ -80,10 +84,10 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	if err != nil {
 		return settings{}, fmt.Errorf("-rows: %w", err)
 	}
-	if *out == "" && *rows == "" && !*quick {
+	if *out == "" && *rows == "" && !*quick && *pictures == "" {
 		*out = defaultOut()
 	}
-	return settings{measure.Plan{Repeats: *repeats, AtLeast: *turn, Log: stderr}, *items, pattern, *out}, nil
+	return settings{measure.Plan{Repeats: *repeats, AtLeast: *turn, Log: stderr}, *items, pattern, *out, *pictures}, nil
 }
 
 // defaultOut is bench/RESULTS.md, from the project's root as from bench itself.
@@ -99,6 +103,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	s, err := parse(args, stderr)
 	if err != nil {
 		return err
+	}
+	if s.pictures != "" {
+		return drawPictures(s.pictures, s.plan, stdout)
 	}
 	machine, others := measure.Here(), measure.WatchOthers()
 	c := newCalibrator()
