@@ -14,7 +14,8 @@ import (
 )
 
 // A file's matches are handed on with the result, up to so many and so much
-// text. Whoever prints them has the scan go on for the rest.
+// text, if the file is in the buffer to its end. Whoever prints them has the scan
+// go on for the rest: so the first one need not wait for what is yet to be read.
 const heldMatches, heldText = 64, 16 * kiB
 
 // A finding is what a search of one file has found.
@@ -144,7 +145,7 @@ func (s *searcher) look(ctx context.Context, f *finding) {
 			s.put(g)
 			return
 		}
-		if len(f.matches) == heldMatches || text >= heldText {
+		if !g.scan.eof || len(f.matches) == heldMatches || text >= heldText {
 			f.rest = g
 			return
 		}

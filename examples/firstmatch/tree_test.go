@@ -21,19 +21,19 @@ const longEnv, treeEnv = "SLUICE_LONG", "FIRSTMATCH_TREE"
 func randomTree(t *testing.T, r *rand.Rand) {
 	words := []string{"alpha", "beta", "Gamma", "delta", "ε", "zeta", "eta", "{", "}", "==", "x", "\xff\xfe", "needle", "Straße"}
 	files := map[string]string{}
-	for range 300 {
+	for range 150 {
 		var path []string
 		for range 1 + r.IntN(4) {
 			path = append(path, []string{"a", "b", "a.b", "a-b", "c", "ab"}[r.IntN(6)])
 		}
 		var b strings.Builder
-		for range []int{0, 3, 30, 300, 30_000}[r.IntN(100)*5/100*r.IntN(2)] {
+		for range []int{0, 3, 30, 300, 30, 300, 3, 30, 3, 30_000}[r.IntN(10)] {
 			b.WriteString(words[r.IntN(len(words))])
 			b.WriteString(strconv.Itoa(r.IntN(1000)))
 			b.WriteByte(" \n"[r.IntN(2)])
 		}
-		if r.IntN(20) == 0 {
-			b.WriteString(strings.Repeat("long ", r.IntN(60_000)))
+		if r.IntN(30) == 0 {
+			b.WriteString(strings.Repeat("long ", r.IntN(40_000)))
 		}
 		if r.IntN(20) == 0 {
 			b.WriteString("\x00\r\n")

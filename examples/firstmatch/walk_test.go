@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -144,8 +145,8 @@ func TestLinksAreFollowedOnlyWhenTheyAreGiven(t *testing.T) {
 
 func TestWalkGoesNoFurtherThanItIsAsked(t *testing.T) {
 	files := map[string]string{}
-	for i := range 100 {
-		for k := range 10 {
+	for i := range 20 {
+		for k := range 5 {
 			files[fmt.Sprintf("%02d/%d", i, k)] = "x"
 		}
 	}
@@ -159,13 +160,13 @@ func TestWalkGoesNoFurtherThanItIsAsked(t *testing.T) {
 			if err != nil || got.err != nil {
 				t.Fatal(err, got.err)
 			}
-			if want := fmt.Sprintf("%02d%c%d", k/10, os.PathSeparator, k%10); got.path() != want || got.seq != int64(k) {
+			if want := fmt.Sprintf("%02d%c%d", k/5, os.PathSeparator, k%5); got.path() != want || got.seq != int64(k) {
 				t.Fatalf("candidate %d is %s, number %d", k, got.path(), got.seq)
 			}
 			o.release(got.dir)
 			// The folder that it is in has been read, and the one above; at an
 			// end, whoever asks may have asked for the next one too.
-			if n := c.folders.Load(); n > int64(k/10+3) {
+			if n := c.folders.Load(); n > int64(k/5+3) {
 				t.Fatalf("%s: %d folders read for %d files", name, n, k+1)
 			}
 			k++
@@ -179,21 +180,20 @@ func TestWalkGoesNoFurtherThanItIsAsked(t *testing.T) {
 // At most the window is opened in vain, and nothing after that (P7).
 func TestSearchStopsSoonAfterTheMatchP7(t *testing.T) {
 	files := map[string]string{}
-	for i := range 2000 {
-		files[fmt.Sprintf("%02d/%02d", i/50, i%50)] = "nothing"
+	for i := range 300 {
+		files[fmt.Sprintf("%02d/%02d", i/10, i%10)] = "nothing"
 	}
-	files["07/21"] = "x"
+	files["07/04"] = "x"
 	inTree(t, files)
-	for _, n := range []string{"1", "2", "8"} {
-		r := call("-stats", "-n", n, "x")
+	for _, n := range []int{1, 2, 8} {
+		r := call("-stats", "-n", strconv.Itoa(n), "x")
 		var searched, bytes, folders int
 		if _, err := fmt.Sscanf(r.stderr, "firstmatch: %d files searched, %d bytes, in %d folders", &searched, &bytes, &folders); err != nil {
 			t.Fatal(err, r.stderr)
 		}
-		const before = 7*50 + 21 + 1
-		limit := before + must(fmt.Sscan(n, new(int)))*0 + 8*windowPerCall
-		if r.code != exitFound || searched < before || searched > limit || folders > 8+2+1 {
-			t.Errorf("-n %s: exit code %d, %s", n, r.code, r.stderr)
+		const before = 7*10 + 4 + 1
+		if limit := before + n*windowPerCall; r.code != exitFound || searched < before || searched > limit || folders > limit/10+2 {
+			t.Errorf("-n %d: exit code %d, %s", n, r.code, r.stderr)
 		}
 	}
 }
@@ -203,8 +203,8 @@ func TestNothingIsLeftOpen(t *testing.T) {
 		t.Skip("open files are counted in /proc, which is on Linux only")
 	}
 	files := map[string]string{}
-	for i := range 500 {
-		files[fmt.Sprintf("%02d/%02d", i/50, i%50)] = strings.Repeat("x\n", 100)
+	for i := range 100 {
+		files[fmt.Sprintf("%02d/%02d", i/10, i%10)] = strings.Repeat("x\n", 100)
 	}
 	inTree(t, files)
 	count := func() int { return len(must(os.ReadDir("/proc/self/fd"))) }
