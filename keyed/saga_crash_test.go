@@ -142,7 +142,7 @@ func TestSagaEndsDoneOrUndoneWhereverItCrashes(t *testing.T) {
 				crashed := survive(func() { w.saga(failing, how).Run(ctx, "k", 10) })
 				if !crashed {
 					boundaries = first
-					w.check(t, w.saga(failing, how), failing, how, fmt.Sprint("no crash"))
+					w.check(t, w.saga(failing, how), failing, how, "no crash")
 					break
 				}
 				for second := 0; ; second++ { // and again while it is resumed
