@@ -2,7 +2,6 @@ package keyed
 
 import (
 	"fmt"
-	"hash/maphash"
 	"math/bits"
 	"sync"
 	"time"
@@ -36,7 +35,7 @@ const MaxShards = 1 << 16
 // The zero Sharded is not ready for use: call NewSharded. It must not be copied.
 type Sharded[K comparable, V any] struct {
 	_      noCopy
-	seed   maphash.Seed
+	hash   func(K) uint64
 	shift  uint // the shard is the top bits of the hash
 	shards []shard[K, V]
 }
@@ -72,7 +71,7 @@ func NewSharded[K comparable, V any](shards int) *Sharded[K, V] {
 	checkMost(fn, "shards", shards, MaxShards)
 	n := bits.Len(uint(shards - 1))
 	m := &Sharded[K, V]{
-		seed:   maphash.MakeSeed(),
+		hash:   hasher[K](),
 		shift:  uint(64 - n),
 		shards: make([]shard[K, V], 1<<n),
 	}
@@ -84,7 +83,7 @@ func NewSharded[K comparable, V any](shards int) *Sharded[K, V] {
 
 // shardOf returns the number of the key's shard. A shift by 64 is 0 in Go.
 func (m *Sharded[K, V]) shardOf(key K) int {
-	return int(maphash.Comparable(m.seed, key) >> m.shift)
+	return int(m.hash(key) >> m.shift)
 }
 
 // lock returns the key's shard, locked.
