@@ -103,7 +103,7 @@ func TestAdaptiveFollowsAServerThatSlowsDownBeyondALoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(law(), 1, 200)
-				r.drive(t, 50, 5*time.Second) // finds its place
+				r.drive(t, 50, 4*time.Second) // finds its place
 				rate := r.drive(t, 50, 2*time.Second)
 				t.Logf("8 units: limit %d, %.0f per second", r.limit.Limit(), rate)
 				if n := r.limit.Limit(); n < 6 || n > 30 || rate < 0.9*full {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -283,6 +284,7 @@ func TestBudgetBadArgumentsP11(t *testing.T) {
 // Items that are released on one of several roads, or left to the account; a sum that
 // does not come out at 0 would show what was lost or given twice.
 func TestBudgetUnderLoadIsWholeInTheEnd(t *testing.T) {
+	perturb(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	b := backpressure.NewBudget(50)
@@ -307,6 +309,9 @@ func TestBudgetUnderLoadIsWholeInTheEnd(t *testing.T) {
 				}
 				if n := b.InUse(); n > 50 || n < min(weight, 50) {
 					t.Errorf("%d in use while %d is held", n, weight)
+				}
+				if rnd.IntN(4) == 0 {
+					runtime.Gosched() // with something held
 				}
 				switch rnd.IntN(3) {
 				case 0:

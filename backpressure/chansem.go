@@ -70,6 +70,7 @@ func (s *ChanSemaphore) try() bool {
 	for {
 		select {
 		case <-s.permits:
+			pause()
 			if s.pay(1) == 0 {
 				return true
 			}
@@ -130,6 +131,7 @@ func (s *ChanSemaphore) Acquire(ctx context.Context, n int) error {
 		case turn <- struct{}{}:
 			turn = nil
 		case <-permits:
+			pause()
 			if s.pay(1) == 0 {
 				got++
 			}
@@ -179,6 +181,7 @@ func (s *ChanSemaphore) Resize(n int) {
 		s.put(int(more - s.pay(more)))
 		return
 	}
+	pause()
 	s.debt.Add(-more)
 	for s.debt.Load() > 0 {
 		select {

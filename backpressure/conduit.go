@@ -59,11 +59,12 @@ type Conduit[T any] interface {
 	// error is ErrClosed if it is closed and nothing is left. Never blocks.
 	TryRecv(dst []T) (int, error)
 
-	// Close ends the conduit, from either end: who waits in Send or Recv returns,
-	// nothing more goes in, what is in can be received. An item that a send has counted
-	// is received before anyone is told of the end, and one that it has not counted
-	// never is, also if Close comes in its middle. Only the first call does something.
-	// Never blocks.
+	// Close ends the conduit, from either end: who waits in Send or Recv returns, no
+	// send that begins puts anything in, what is in can be received. An item that a
+	// send has counted is received before anyone is told of the end, and one that it
+	// has not counted never is, also if Close comes in its middle: a Send that waits in
+	// a Chan may get one more item in then. Only the first call does something. Never
+	// blocks.
 	Close()
 
 	// Closed reports whether Close has been called.

@@ -39,6 +39,7 @@ func (c *channel[T]) enter() bool {
 			return false
 		}
 		if c.inside.CompareAndSwap(n, n+oneInside) {
+			pause()
 			return true
 		}
 	}
@@ -46,6 +47,7 @@ func (c *channel[T]) enter() bool {
 
 // leave ends a send.
 func (c *channel[T]) leave() {
+	pause()
 	if c.inside.Add(-oneInside) == shut {
 		close(c.items)
 		c.hooks.Items()
@@ -56,9 +58,12 @@ func (c *channel[T]) TrySend(items []T) (int, error) {
 	if !c.enter() {
 		return 0, ErrClosed
 	}
-	n := c.put(items)
+	n, err := c.put(items), error(nil)
+	if n == 0 && len(items) > 0 && c.Closed() {
+		err = ErrClosed // meanwhile; there may be room
+	}
 	c.leave()
-	return n, nil
+	return n, err
 }
 
 // put sends what there is room for, unless the conduit is closed.
@@ -154,6 +159,7 @@ func (c *channel[T]) Close() {
 	if n&shut != 0 {
 		return
 	}
+	pause()
 	close(c.done)
 	if n == 0 {
 		close(c.items)

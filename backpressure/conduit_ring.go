@@ -31,6 +31,7 @@ func newRing[T any](capacity int, h Hooks) *ring[T] {
 func (r *ring[T]) TrySend(items []T) (int, error) {
 	n := r.q.Push(items)
 	if n > 0 {
+		pause()
 		r.items.wake()
 		r.hooks.Items()
 		return n, nil
@@ -45,6 +46,7 @@ func (r *ring[T]) TryRecv(dst []T) (int, error) {
 	over := r.q.Closed() // asked before looking: then nothing can come any more
 	n := r.q.Pop(dst)
 	if n > 0 {
+		pause()
 		r.room.wake()
 		r.hooks.Room()
 		return n, nil
@@ -91,6 +93,7 @@ func (r *ring[T]) Close() {
 		return
 	}
 	r.q.Close()
+	pause()
 	r.items.wake()
 	r.room.wake()
 	r.hooks.Items()

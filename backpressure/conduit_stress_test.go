@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/seed95b73fdc/sluice/backpressure"
@@ -12,6 +13,7 @@ import (
 // C59, C63: everything arrives once and in order, though both sides wait for each
 // other all the time. A lost wake-up would hang it.
 func TestConduitKeepsFullOrder(t *testing.T) {
+	perturb(t)
 	for _, transport := range []backpressure.Transport{backpressure.Ring, backpressure.Chan} {
 		for _, procs := range []int{1, 2, 4, 8} {
 			for _, capacity := range []int{1, 4, 256} {
@@ -62,10 +64,13 @@ func TestConduitKeepsFullOrder(t *testing.T) {
 // What Send has counted is received, what it has handed back is not, whoever closes at
 // whatever moment.
 func TestConduitCloseDrawsOneLine(t *testing.T) {
+	perturb(t)
 	for _, transport := range []backpressure.Transport{backpressure.Ring, backpressure.Chan} {
 		t.Run(transport.String(), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 			cut := 0
+			var closers sync.WaitGroup
+			defer closers.Wait()
 			for round := range scaled(t, 1_000) {
 				const total = 40
 				c := backpressure.NewConduit[int](transport, 1+round%5)
@@ -85,7 +90,7 @@ func TestConduitCloseDrawsOneLine(t *testing.T) {
 				dst := make([]int, 3)
 				for {
 					if got > round%total {
-						go c.Close()
+						closers.Go(c.Close)
 					}
 					n, err := c.Recv(context.Background(), dst)
 					if err != nil {

@@ -100,6 +100,7 @@ func (s *PaddedSemaphore) Acquire(ctx context.Context, n int) error {
 		}
 		runtime.Gosched()
 	}
+	pause()
 	w := newWaiter()
 	w.arm()
 	t := s.Enqueue(n, w.wake)
@@ -107,6 +108,7 @@ func (s *PaddedSemaphore) Acquire(ctx context.Context, n int) error {
 		if granted, err := t.Granted(); granted || err != nil {
 			return err
 		}
+		pause()
 		if !w.park(ctx) {
 			t.Done()
 			return context.Cause(ctx)
@@ -122,10 +124,12 @@ func (s *PaddedSemaphore) Release(n int) {
 		if w&waiting != 0 || int64(n) > s.limit.Load()-w>>1 {
 			break
 		}
+		pause()
 		if s.word.Value.CompareAndSwap(w, w+int64(n)<<1) {
 			return
 		}
 	}
+	pause()
 	s.mu.Lock()
 	if inUse := s.inUse(); int64(n) > inUse {
 		s.mu.Unlock()
@@ -143,6 +147,7 @@ func (s *PaddedSemaphore) Resize(n int) {
 	if more < 0 {
 		s.limit.Store(int64(n))
 	}
+	pause()
 	s.word.Value.Add(more << 1)
 	s.limit.Store(int64(n))
 	s.admitUnlock()

@@ -27,6 +27,7 @@ func scaled(t testing.TB, n int) int {
 // changes. A lost wake-up would leave somebody waiting for ever; a permit lost or
 // made would show in the sum.
 func TestSemaphoreNeverGivesOutMoreThanThereIsAndLosesNothing(t *testing.T) {
+	perturb(t)
 	const limit, goroutines = 10, 16
 	for name, of := range semaphores {
 		for _, procs := range []int{1, 2, 4, 8} {
@@ -105,6 +106,7 @@ func TestSemaphoreNeverGivesOutMoreThanThereIsAndLosesNothing(t *testing.T) {
 // The limit goes up and down while all are at work; nobody waits for more than the
 // smallest limit, so all of them are served in the end.
 func TestSemaphoreResizeUnderLoadLosesNothing(t *testing.T) {
+	perturb(t)
 	const least, most, goroutines = 3, 9, 8
 	for name, of := range semaphores {
 		t.Run(name, func(t *testing.T) {
@@ -152,6 +154,7 @@ func TestSemaphoreResizeUnderLoadLosesNothing(t *testing.T) {
 
 // C12: submitters that wait for one slot, freed at the moment when another one comes.
 func TestSemaphoreWakesEveryoneWhenRoomAppears(t *testing.T) {
+	perturb(t)
 	for name, of := range semaphores {
 		t.Run(name, func(t *testing.T) {
 			for range scaled(t, 2_000) {

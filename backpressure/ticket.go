@@ -33,6 +33,7 @@ func (s *PaddedSemaphore) Enqueue(n int, notify func()) *Ticket {
 	t := &Ticket{s: s, n: int64(n), notify: notify}
 	s.mu.Lock()
 	s.word.Value.Or(waiting) // first; then admit looks at what is free
+	pause()
 	if t.prev = s.tail; t.prev != nil {
 		t.prev.next = t
 	} else {
@@ -111,10 +112,12 @@ func (s *PaddedSemaphore) admitUnlock() {
 		}
 		t = following
 	}
+	pause()
 	if s.head == nil {
 		s.word.Value.And(^waiting)
 	}
 	s.mu.Unlock()
+	pause()
 	for t := first; t != nil; {
 		following := t.next
 		t.next = nil

@@ -51,6 +51,7 @@ func (w *waiter) disarm() {
 // wake releases the goroutine if it has armed. Never blocks.
 func (w *waiter) wake() {
 	if w.state.Load() == armed && w.state.CompareAndSwap(armed, woken) {
+		pause()
 		w.ch <- struct{}{}
 	}
 }
@@ -63,6 +64,7 @@ func (w *waiter) park(ctx context.Context) bool {
 		w.state.Store(idle)
 		return true
 	case <-ctx.Done():
+		pause()
 		if w.state.CompareAndSwap(armed, idle) {
 			return false
 		}
@@ -83,10 +85,12 @@ func (w *waiter) await(ctx context.Context, ready func() bool) error {
 	}
 	for {
 		w.arm()
+		pause()
 		if ready() {
 			w.disarm()
 			return nil
 		}
+		pause()
 		if !w.park(ctx) {
 			return context.Cause(ctx)
 		}
