@@ -21,7 +21,7 @@ var pictureNs = []int{1, 2, 4, 8, 12, 32, 50}
 
 // pictureWindows are the windows of the second one, at a parallelism of
 // skewN.
-var pictureWindows = []int{8, 16, 32, 64, 128, 256, 512, 1024}
+var pictureWindows = []int{8, 16, 32, 64, 128, 256, 512}
 
 const skewN = 8
 
@@ -66,7 +66,7 @@ func overheadScenes() []pictureScene {
 
 // skewScene is the second picture.
 func skewScene() pictureScene {
-	const items = 2_000
+	const items = 1_000
 	scene := pictureScene{title: "1 call in 50 takes 20 ms, the others 200 µs; n = 8"}
 	for _, w := range pictureWindows {
 		scene.points = append(scene.points, picturePoint{w, items, skewN, skewCall, skewWays(w)})
@@ -178,7 +178,8 @@ func drawPictures(dir string, p measure.Plan, w io.Writer) error {
 	machine := measure.Here()
 	var panels []pictureFigures
 	var tables strings.Builder
-	fmt.Fprintf(&tables, "Medians of %d interleaved repeats on %v.\n\n", p.Repeats, machine)
+	fmt.Fprintf(&tables, "Medians of %d interleaved repeats. %s, %d CPUs, %s, %s, commit %s, %s.\n\n",
+		p.Repeats, machine.CPU, machine.Procs, machine.OS, machine.Go, machine.Commit, machine.Date)
 	for _, s := range overheadScenes() {
 		samples, err := measureScene(s, p)
 		if err != nil {

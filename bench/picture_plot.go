@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -44,6 +45,8 @@ const (
 	leastNanos   = 10 // what is less, and could be negative, is drawn here: it is noise
 )
 
+func init() { plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"} }
+
 // drawOverhead draws the panels side by side, on one scale.
 func drawOverhead(panels []pictureFigures, file string) error {
 	least, most := math.Inf(1), 0.0
@@ -55,15 +58,15 @@ func drawOverhead(panels []pictureFigures, file string) error {
 		}
 	}
 	var plots []*plot.Plot
-	for i, f := range panels {
+	for _, f := range panels {
 		p, err := f.plot(leastNanos)
 		if err != nil {
 			return err
 		}
 		p.X.Label.Text = "n: calls at once"
-		if i == 0 {
-			p.Y.Label.Text = "ns per item, less the calls' time ÷ n"
-		}
+		// A label on a logarithmic axis would be centred on the wrong place, so it
+		// stands with the title.
+		p.Title.Text = "Time per item, less that of its call ÷ n: " + p.Title.Text
 		p.Y.Min, p.Y.Max = max(leastNanos, least*0.9), most*1.1
 		p.Y.Tick.Marker = decades{}
 		plots = append(plots, p)
@@ -89,6 +92,7 @@ func (f pictureFigures) plot(least float64) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = f.scene.title
 	p.Title.Padding = vg.Points(6)
+	p.Title.TextStyle.Font.Size = vg.Points(11)
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	var ticks []plot.Tick
 	for _, at := range f.scene.points {
@@ -168,7 +172,7 @@ func nanosText(v float64) string {
 // savePlots draws plots side by side, a legend of the ways above them, in the
 // format that the name of the file ends with.
 func savePlots(plots []*plot.Plot, ways []string, file string) error {
-	width := max(panelWidth*vg.Length(len(plots)), 18*vg.Centimeter)
+	width := max(panelWidth*vg.Length(len(plots)), 26*vg.Centimeter)
 	height := panelHeight + legendHeight
 	canvas, err := draw.NewFormattedCanvas(width, height, strings.TrimPrefix(filepath.Ext(file), "."))
 	if err != nil {
@@ -180,9 +184,8 @@ func savePlots(plots []*plot.Plot, ways []string, file string) error {
 	below := draw.Crop(whole, 0, 0, 0, -legendHeight)
 	pad := vg.Points(8)
 	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadTop: pad / 2, PadBottom: pad, PadLeft: pad, PadRight: pad, PadX: pad}
-	canvases := plot.Align([][]*plot.Plot{plots}, tiles, below)
-	for i, p := range plots {
-		p.Draw(canvases[0][i])
+	for i, p := range plots { // side by side, as they have the same marks on the y axis
+		p.Draw(tiles.At(below, i, 0))
 	}
 	drawLegend(draw.Crop(whole, 0, 0, height-legendHeight, 0), ways)
 	out, err := os.Create(file)
@@ -198,15 +201,16 @@ func savePlots(plots []*plot.Plot, ways []string, file string) error {
 
 // drawLegend draws the names of the ways in one row.
 func drawLegend(c draw.Canvas, ways []string) {
-	const mark = 22 // points
-	step := (c.Max.X - c.Min.X) / vg.Length(len(ways))
+	const mark, gap = 22, 14 // points
 	style := plot.NewLegend().TextStyle
 	style.YAlign = -0.5
-	for i, way := range ways {
+	x, y := c.Min.X+vg.Points(gap), (c.Min.Y+c.Max.Y)/2
+	for _, way := range ways {
 		s := pictureStyles[way]
-		x, y := c.Min.X+step*vg.Length(i)+vg.Points(8), (c.Min.Y+c.Max.Y)/2
 		c.StrokeLine2(draw.LineStyle{Color: s.color, Width: vg.Points(1.6), Dashes: s.dashes}, x, y, x+vg.Points(mark), y)
 		c.DrawGlyph(draw.GlyphStyle{Color: s.color, Radius: vg.Points(3.2), Shape: s.glyph}, vg.Point{X: x + vg.Points(mark)/2, Y: y})
-		c.FillText(style, vg.Point{X: x + vg.Points(mark+5), Y: y}, way)
+		x += vg.Points(mark + 5)
+		c.FillText(style, vg.Point{X: x, Y: y}, way)
+		x += style.Width(way) + vg.Points(gap)
 	}
 }
