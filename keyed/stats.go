@@ -1,0 +1,154 @@
+package keyed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// hottestKeys is how many keys the Stats list.
+const hottestKeys = 8
+
+// LaneStats is what a lane of [Owners] has done since its layout.
+type LaneStats struct {
+	Depth   int           // functions queued at present
+	Keys    int           // that have a state
+	Done    uint64        // functions that have ended, without those of Atomically
+	Share   float64       // of all that have ended in the layout, 0 to 1
+	Wait    time.Duration // from admission to the start, the mean of a sample of those that were queued
+	Service time.Duration // from start to end, the mean of a sample
+}
+
+// OwnersStats is what [Owners] have done so far. About one function of 16, chosen at
+// random, is measured: shares of keys and times come from those. All else is
+// counted.
+type OwnersStats[K comparable] struct {
+	N         int
+	Epoch     uint64
+	Admitted  int           // functions admitted and not ended
+	Window    int           // the bound of that
+	Running   int           // functions that run, or workers on their way to one
+	Queued    int           // callers that wait to be admitted
+	Done      uint64        // functions that have ended, one of Atomically once
+	Failed    uint64        // posted ones that ended with an error or a panic
+	Withdrawn uint64        // that have not run, because their context ended while they were queued
+	Resizes   uint64        // finished ones
+	Resizing  time.Duration // time spent in them, waiting for functions to end included
+
+	Atomically      uint64        // calls of Atomically that have ended, part of Done
+	AtomicallyShare float64       // of Done, 0 to 1
+	AtomicallyLanes float64       // lanes of such a call, the mean
+	AtomicallyWait  time.Duration // from admission to the start, the mean
+	AtomicallyBusy  time.Duration // from start to end, the mean
+
+	Lanes   []LaneStats
+	Hottest []KeyShare[K] // of the present layout, at most 8, hottest first
+}
+
+// ownersCounts is under the mu of Owners.
+type ownersCounts struct {
+	failed, withdrawn, resizes uint64
+	resizing                   time.Duration
+	atomically, atomicLanes    uint64
+	atomicWait, atomicBusy     time.Duration
+	past                       uint64 // functions that ended in earlier layouts
+}
+
+// Stats returns a snapshot. It waits for no function, and may be called at any
+// time, also by a function, and after Close.
+func (o *Owners[K, S]) Stats() OwnersStats[K] {
+	o.mu.Lock()
+	t, c, queued := o.table.Load(), o.counts, len(o.queue)
+	o.mu.Unlock()
+	s := OwnersStats[K]{
+		N: int(o.n.Load()), Epoch: t.epoch, Window: int(o.most), Queued: queued,
+		Admitted: int(o.books.Load() &^ slowRoad), Running: int(o.running.Load()),
+		Failed: c.failed, Withdrawn: c.withdrawn, Resizes: c.resizes, Resizing: c.resizing, Atomically: c.atomically,
+	}
+	var done, sampled uint64
+	for i := range t.lanes {
+		l := &t.lanes[i]
+		l.mu.Lock()
+		depth := l.depth
+		l.mu.Unlock()
+		ls := LaneStats{Depth: depth, Keys: int(l.keys.Load()), Done: l.done.Load()}
+		ls.Wait = mean(time.Duration(l.wait.Load()), l.waits.Load())
+		ls.Service = mean(time.Duration(l.service.Load()), l.samples.Load())
+		done += ls.Done
+		s.Lanes = append(s.Lanes, ls)
+		l.hot.Lock()
+		sampled += l.hot.total
+		l.hot.Unlock()
+	}
+	for i := range t.lanes {
+		if done > 0 {
+			s.Lanes[i].Share = float64(s.Lanes[i].Done) / float64(done)
+		}
+		l := &t.lanes[i]
+		l.hot.Lock()
+		s.Hottest = append(s.Hottest, l.hot.top(i, max(1, sampled))...)
+		l.hot.Unlock()
+	}
+	slices.SortStableFunc(s.Hottest, func(a, b KeyShare[K]) int {
+		switch {
+		case a.Share > b.Share:
+			return -1
+		case a.Share < b.Share:
+			return 1
+		}
+		return 0
+	})
+	s.Hottest = s.Hottest[:min(hottestKeys, len(s.Hottest)):min(hottestKeys, len(s.Hottest))]
+	s.Done = done + c.past + c.atomically
+	if s.Done > 0 {
+		s.AtomicallyShare = float64(c.atomically) / float64(s.Done)
+	}
+	if c.atomically > 0 {
+		s.AtomicallyLanes = float64(c.atomicLanes) / float64(c.atomically)
+		s.AtomicallyWait = mean(c.atomicWait, c.atomically)
+		s.AtomicallyBusy = mean(c.atomicBusy, c.atomically)
+	}
+	return s
+}
+
+func mean(sum time.Duration, of uint64) time.Duration {
+	if of == 0 {
+		return 0
+	}
+	return sum / time.Duration(of)
+}
+
+// skewed is how many times its fair share a lane or key has before Skew names it.
+const skewed = 2
+
+// Skew says in words where the load is uneven, one finding a line: "key 17 is 41 % of
+// the load, and 97 % of that of lane 7". It is empty if there is nothing to say.
+func (s OwnersStats[K]) Skew() string {
+	var lines []string
+	for _, k := range s.Hottest {
+		sure := k.Share - k.Over
+		if sure*float64(len(s.Lanes)) < skewed {
+			continue
+		}
+		line := fmt.Sprintf("key %v is %.0f %% of the load", k.Key, 100*sure)
+		if lane := s.Lanes[k.Lane].Share; lane > 0 {
+			line += fmt.Sprintf(", and %.0f %% of that of lane %d", 100*min(1, sure/lane), k.Lane)
+		}
+		lines = append(lines, line)
+	}
+	for i, l := range s.Lanes {
+		if l.Share*float64(len(s.Lanes)) >= skewed && !slices.ContainsFunc(s.Hottest, func(k KeyShare[K]) bool {
+			return k.Lane == i && (k.Share-k.Over)*float64(len(s.Lanes)) >= skewed
+		}) {
+			lines = append(lines, fmt.Sprintf("lane %d has %.1f times its share of the load, with %d keys and %d waiting", i, l.Share*float64(len(s.Lanes)), l.Keys, l.Depth))
+		}
+	}
+	if s.AtomicallyShare >= atomicMuch {
+		lines = append(lines, fmt.Sprintf("%.0f %% of the functions take several lanes at once, %.1f on average", 100*s.AtomicallyShare, s.AtomicallyLanes))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// atomicMuch is the share of Atomically that Skew names.
+const atomicMuch = 0.1

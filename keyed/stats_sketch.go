@@ -1,0 +1,66 @@
+package keyed
+
+import "slices"
+
+// sketchKeys is how many keys a sketch holds.
+const sketchKeys = 16
+
+// sketch finds the keys that come most often in a stream of keys, with a fixed
+// number of counters: the space-saving algorithm (Metwally, Agrawal and El Abbadi,
+// "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT
+// 2005). A key with more than 1/sketchKeys of all is among them; a count is too large
+// by at most the smallest one.
+type sketch[K comparable] struct {
+	keys  [sketchKeys]K
+	count [sketchKeys]uint64
+	over  [sketchKeys]uint64 // by how much the count may be too large
+	used  int
+	total uint64
+}
+
+func (s *sketch[K]) add(key K) {
+	s.total++
+	least := 0
+	for i := range s.used {
+		if s.keys[i] == key {
+			s.count[i]++
+			return
+		}
+		if s.count[i] < s.count[least] {
+			least = i
+		}
+	}
+	if s.used < sketchKeys {
+		s.keys[s.used], s.count[s.used] = key, 1
+		s.used++
+		return
+	}
+	s.over[least] = s.count[least]
+	s.keys[least] = key
+	s.count[least]++
+}
+
+// KeyShare is a key with its part of the load.
+type KeyShare[K comparable] struct {
+	Key   K
+	Share float64 // of the functions that were measured, 0 to 1; too large by at most Over
+	Over  float64
+	Lane  int
+}
+
+// top returns the keys that are certain to have come at all, most often first.
+func (s *sketch[K]) top(lane int, of uint64) (all []KeyShare[K]) {
+	for i := range s.used {
+		all = append(all, KeyShare[K]{s.keys[i], float64(s.count[i]) / float64(of), float64(s.over[i]) / float64(of), lane})
+	}
+	slices.SortStableFunc(all, func(a, b KeyShare[K]) int {
+		switch {
+		case a.Share > b.Share:
+			return -1
+		case a.Share < b.Share:
+			return 1
+		}
+		return 0
+	})
+	return all
+}
