@@ -11,5 +11,8 @@ func groups(c config) []measure.Group {
 		breakEvenRows(c),
 		limitRows(c),
 		channelRows(c),
+		hashRows(c),
+		chunkRows(c),
+		wordRows(c),
 	}
 }
