@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +14,14 @@ import (
 const (
 	// maxParallel bounds -n: each search has an open file and a buffer.
 	maxParallel = 1024
-	// defaultParallel is -n: enough to keep a few cores busy, and a disk.
-	defaultParallel = 8
+	// leastParallel is the least that -n is by default, which is 2 for each
+	// processor: one is enough where files are in memory, but a disk wants more.
+	leastParallel = 4
 )
+
+func defaultParallel() int {
+	return min(max(leastParallel, 2*runtime.GOMAXPROCS(0)), maxParallel)
+}
 
 // The orders in which files are searched.
 const (
@@ -61,7 +67,7 @@ func parseFlags(args []string, stderr io.Writer) (config, error) {
 	}
 	fs.BoolVar(&cfg.expr, "e", false, "the pattern is a regular expression (of Go), not a fixed string")
 	fs.BoolVar(&cfg.fold, "i", false, "upper and lower case are the same")
-	fs.IntVar(&cfg.n, "n", defaultParallel, "search this many files at once")
+	fs.IntVar(&cfg.n, "n", defaultParallel(), "search this many files at once")
 	fs.StringVar(&cfg.order, "order", orderPath, "which file is first: by `path`, name, mtime (oldest), size (smallest), or in the order given")
 	fs.Int64Var(&cfg.count, "count", 1, "print this many matching lines")
 	fs.BoolVar(&cfg.unpack, "z", false, "search inside of .gz and .zst files too")

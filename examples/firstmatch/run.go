@@ -40,19 +40,7 @@ func run(ctx context.Context, args []string, env environment) int {
 	}
 	scr := &screen{w: env.stderr}
 	c := new(counts)
-	out := newPrinter(scr.over(env.stdout))
-	f := newFinder(cfg, env, c)
-	f.report = func(err error) { scr.print("%s", oneLine(err)) }
-	if !cfg.quiet && isTerminal(env.stderr) {
-		defer scr.showProgress(c, &f.files)()
-	}
-	err = f.find(ctx, func(ctx context.Context, h hit) error {
-		c.matches.Add(1)
-		return out.print(ctx, h)
-	})
-	if flushErr := out.flush(); err == nil || errors.Is(err, errInterrupted) && flushErr != nil {
-		err = flushErr
-	}
+	err = findAndPrint(ctx, cfg, env, scr, c)
 	if cfg.stats {
 		scr.print("%v", c)
 	}
@@ -70,6 +58,24 @@ func run(ctx context.Context, args []string, env environment) int {
 		return exitFailed
 	}
 	return exitNotFound
+}
+
+// findAndPrint does the job. The progress is gone when it returns.
+func findAndPrint(ctx context.Context, cfg config, env environment, scr *screen, c *counts) error {
+	out := newPrinter(scr.over(env.stdout))
+	f := newFinder(cfg, env, c)
+	f.report = func(err error) { scr.print("%s", oneLine(err)) }
+	if !cfg.quiet && isTerminal(env.stderr) {
+		defer scr.showProgress(c, &f.files)()
+	}
+	err := f.find(ctx, func(ctx context.Context, h hit) error {
+		c.matches.Add(1)
+		return out.print(ctx, h)
+	})
+	if flushErr := out.flush(); err == nil || flushErr != nil && errors.Is(err, errInterrupted) {
+		err = flushErr
+	}
+	return err
 }
 
 func newFinder(cfg config, env environment, c *counts) *finder {
