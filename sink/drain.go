@@ -11,7 +11,8 @@ import (
 // chunks, and emits nothing but the error that ended it. A terminal runs it with
 // stage.Discard; an end of a run of several, with stage.To.
 
-// chunkRoom is how many items a sink asks for at most at a time.
+// chunkRoom is how many items a sink asks for at most at a time, if it has no
+// reason for another number.
 const chunkRoom = 128
 
 // target is where a drain puts its values. Its methods are called by one
@@ -28,8 +29,13 @@ type target[T any] interface {
 
 // drain reads a stream into the target that open makes for each run.
 func drain[T any](in stage.Stream[T], open func(*stage.Scope) target[T]) stage.Stream[struct{}] {
+	return drainIn(in, chunkRoom, open)
+}
+
+// drainIn is drain in chunks of most values at most.
+func drainIn[T any](in stage.Stream[T], most int, open func(*stage.Scope) target[T]) stage.Stream[struct{}] {
 	return stage.New(func(s *stage.Scope) stage.Reader[struct{}] {
-		d := &drainReader[T]{sub: s.Child(), room: 1}
+		d := &drainReader[T]{sub: s.Child(), room: 1, most: most}
 		d.up = stage.Open(d.sub, in)
 		d.to = open(d.sub)
 		return d
@@ -43,6 +49,7 @@ type drainReader[T any] struct {
 	items  []stage.Try[T]
 	values []T
 	room   int // how many items are asked for: few while they come slowly
+	most   int
 	ended  bool
 	closed bool
 }
@@ -61,7 +68,7 @@ func (d *drainReader[T]) Next(dst []stage.Try[struct{}]) int {
 }
 
 func (d *drainReader[T]) run() error {
-	d.items, d.values = make([]stage.Try[T], chunkRoom), make([]T, 0, chunkRoom)
+	d.items, d.values = make([]stage.Try[T], d.most), make([]T, 0, d.most)
 	for {
 		asked := time.Now()
 		got := d.up.Next(d.items[:d.room])
@@ -104,7 +111,7 @@ func (d *drainReader[T]) pace(took time.Duration) {
 	const quick, slow = 50 * time.Microsecond, 200 * time.Microsecond
 	switch {
 	case took < quick:
-		d.room = min(2*d.room, chunkRoom)
+		d.room = min(2*d.room, d.most)
 	case took > slow:
 		d.room = max(1, d.room/2)
 	}

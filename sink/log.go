@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"reflect"
 	"time"
 )
@@ -86,17 +85,12 @@ func appear(sys system, path string, content []byte) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = sys.Link(temp, path)
+		err = christen(sys, temp, path)
 	}
-	if err = errors.Join(err, sys.Remove(temp)); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, sys.Remove(temp))
 	}
 	return sys.SyncDir(dirOf(path))
-}
-
-// tempName is a hidden name beside path that nothing has.
-func tempName(path string) string {
-	return filepath.Join(dirOf(path), "."+filepath.Base(path)+"."+rand.Text()[:8]+".tmp")
 }
 
 func open(path string, conf logConfig, lay layout) (_ *core, err error) {

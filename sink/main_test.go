@@ -186,6 +186,13 @@ func (s *faulty) Remove(path string) error {
 	return s.system.Remove(path)
 }
 
+func (s *faulty) Names(dir string) ([]string, error) {
+	if err := s.step("names"); err != nil {
+		return nil, err
+	}
+	return s.system.Names(dir)
+}
+
 func (s *faulty) SyncDir(dir string) error {
 	if err := s.step("syncdir"); err != nil {
 		return err

@@ -93,22 +93,31 @@ func (m *memory) Link(from, to string) error {
 }
 
 func (m *memory) Rename(from, to string) error {
+	if m.files[from] == nil {
+		return fs.ErrNotExist
+	}
 	m.files[to] = m.files[from]
 	delete(m.files, from)
 	return nil
 }
 
-func (m *memory) Remove(path string) error { delete(m.files, path); return nil }
-func (m *memory) SyncDir(string) error     { return nil }
+func (m *memory) Remove(path string) error {
+	if m.files[path] == nil {
+		return fs.ErrNotExist
+	}
+	delete(m.files, path)
+	return nil
+}
 
-// names lists the files of a directory.
-func (m *memory) names(dir string) (names []string) {
+func (m *memory) SyncDir(string) error { return nil }
+
+func (m *memory) Names(dir string) (names []string, _ error) {
 	for p := range m.files {
 		if filepath.Dir(p) == dir {
 			names = append(names, filepath.Base(p))
 		}
 	}
-	return names
+	return names, nil
 }
 
 type memHandle struct {

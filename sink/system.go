@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
@@ -16,6 +17,8 @@ type system interface {
 	Link(from, to string) error // fails if to exists
 	Rename(from, to string) error
 	Remove(path string) error
+	// Names lists a directory.
+	Names(dir string) ([]string, error)
 	// SyncDir makes the names in a directory durable.
 	SyncDir(dir string) error
 }
@@ -75,6 +78,15 @@ func (osSystem) Link(from, to string) error   { return os.Link(from, to) }
 func (osSystem) Rename(from, to string) error { return os.Rename(from, to) }
 func (osSystem) Remove(path string) error     { return os.Remove(path) }
 
+func (osSystem) Names(dir string) ([]string, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Readdirnames(-1)
+	return names, errors.Join(err, d.Close())
+}
+
 func (osSystem) SyncDir(dir string) error {
 	if !dirsCanSync {
 		return nil
@@ -124,3 +136,29 @@ func fill(f *os.File, off, n int64) error {
 
 // dirOf is the directory that holds path.
 func dirOf(path string) string { return filepath.Dir(path) }
+
+// tempName is a hidden name beside path that nothing has.
+func tempName(path string) string {
+	return filepath.Join(dirOf(path), "."+filepath.Base(path)+"."+rand.Text()[:8]+".tmp")
+}
+
+// christen gives the file temp the name path, which nothing may have; it fails
+// with fs.ErrExist otherwise. Where a file cannot have two names, the new name is
+// taken by an empty file first.
+func christen(sys system, temp, path string) error {
+	err := sys.Link(temp, path)
+	if err == nil {
+		return sys.Remove(temp)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f, oerr := sys.Open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if oerr != nil {
+		return errors.Join(err, oerr)
+	}
+	if err := errors.Join(f.Close(), sys.Rename(temp, path)); err != nil {
+		return errors.Join(err, sys.Remove(path))
+	}
+	return nil
+}

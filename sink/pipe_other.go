@@ -1,0 +1,5 @@
+//go:build !windows
+
+package sink
+
+func brokenPipe(error) bool { return false }
