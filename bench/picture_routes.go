@@ -1,0 +1,234 @@
+package main
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/seed95b73fdc/sluice/keyed"
+)
+
+const (
+	balanceKeys   = 1_000_000
+	lookupRepeats = 15
+	lookupTurn    = 2 * time.Millisecond
+)
+
+// balanceNodes are the virtual nodes per member of the first panel.
+var balanceNodes = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}
+
+// lookupMembers are the members of the second one.
+var lookupMembers = []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
+
+// drawRouting draws what routers cost and how even they are into dir, as
+// routing.svg and routing.png.
+func drawRouting(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	balance, err := balancePlot()
+	if err != nil {
+		return err
+	}
+	lookup, err := lookupPlot()
+	if err != nil {
+		return err
+	}
+	for _, format := range []string{"svg", "png"} {
+		if err := saveRouting(filepath.Join(dir, "routing."+format), balance, lookup); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// balancePlot shows the largest share of a ring's members, over the mean, against
+// the virtual nodes, and what theory says of it.
+func balancePlot() (*plot.Plot, error) {
+	p := routingPlot("Largest share ÷ mean, against virtual nodes per member", balanceNodes)
+	hashes := make([]uint64, balanceKeys)
+	for i := range hashes {
+		hashes[i] = keyed.HashInt(int64(i))
+	}
+	for i, members := range []int{10, 100} {
+		var measured, theory plotter.XYs
+		for _, v := range balanceNodes {
+			m, err := largestShare(members, v, hashes)
+			if err != nil {
+				return nil, err
+			}
+			measured = append(measured, plotter.XY{X: float64(v), Y: m})
+			theory = append(theory, plotter.XY{X: float64(v), Y: 1 + math.Sqrt(2*math.Log(float64(members))/float64(v))})
+		}
+		style := routingStyles[i]
+		if err := addCurve(p, fmt.Sprintf("Ring of %d", members), measured, style, nil); err != nil {
+			return nil, err
+		}
+		style.glyph = nil
+		if err := addCurve(p, fmt.Sprintf("1 + √(2 ln %d ÷ v)", members), theory, style, []vg.Length{vg.Points(4), vg.Points(3)}); err != nil {
+			return nil, err
+		}
+	}
+	p.X.Label.Text = "virtual nodes v"
+	var ticks []plot.Tick
+	for _, y := range []float64{1, 1.25, 1.5, 2, 2.5, 3, 4, 5} {
+		ticks = append(ticks, plot.Tick{Value: y, Label: fmt.Sprint(y)})
+	}
+	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	p.Y.Min, p.Y.Max = 1, 5
+	p.Legend.Top = true
+	return p, nil
+}
+
+// largestShare returns the share of the fullest member, over the mean.
+func largestShare(members, virtualNodes int, hashes []uint64) (float64, error) {
+	names := make([]keyed.Member, members)
+	for i := range names {
+		names[i] = keyed.Member{Name: fmt.Sprint("node-", i), Weight: 1}
+	}
+	ring, err := keyed.NewRing(names, keyed.VirtualNodes(virtualNodes))
+	if err != nil {
+		return 0, err
+	}
+	loads := make(map[string]int, members)
+	most := 0
+	for _, h := range hashes {
+		owner := ring.OwnerOfHash(h)
+		loads[owner]++
+		most = max(most, loads[owner])
+	}
+	return float64(most) * float64(members) / float64(len(hashes)), nil
+}
+
+// lookupPlot shows the time of a lookup against the number of members.
+func lookupPlot() (*plot.Plot, error) {
+	p := routingPlot("Time per lookup of a key of 12 bytes, against members", lookupMembers)
+	curves := make(map[string]plotter.XYs)
+	var names []string
+	for _, members := range lookupMembers {
+		routers := routersOf(members)
+		times := make(map[string][]float64)
+		for range lookupRepeats { // interleaved
+			for _, r := range routers {
+				times[r.name] = append(times[r.name], lookupTime(r.router))
+			}
+		}
+		names = names[:0]
+		for _, r := range routers {
+			ts := times[r.name]
+			slices.Sort(ts)
+			curves[r.name] = append(curves[r.name], plotter.XY{X: float64(members), Y: ts[len(ts)/2]})
+			names = append(names, r.name)
+		}
+	}
+	for i, name := range names {
+		if err := addCurve(p, name, curves[name], routingStyles[i], nil); err != nil {
+			return nil, err
+		}
+	}
+	p.X.Label.Text = "members"
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+	p.Y.Min, p.Y.Max = 5, 50_000
+	p.Legend.Top, p.Legend.Left = true, true
+	return p, nil
+}
+
+// lookupTime returns the nanoseconds of a lookup.
+func lookupTime(r keyed.Router) float64 {
+	const batch = 100
+	keys := make([]string, batch)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("key-%08d", i)
+	}
+	n, start := 0, time.Now()
+	for time.Since(start) < lookupTurn {
+		for _, key := range keys {
+			if r.Owner(key) == "" {
+				panic(errNoOwner)
+			}
+		}
+		n += batch
+	}
+	return float64(time.Since(start).Nanoseconds()) / float64(n)
+}
+
+// routingStyles are Okabe and Ito's colours, with a shape each.
+var routingStyles = []pictureStyle{
+	{color: color.RGBA{0, 114, 178, 255}, glyph: draw.CircleGlyph{}},
+	{color: color.RGBA{213, 94, 0, 255}, glyph: draw.SquareGlyph{}},
+	{color: color.RGBA{0, 158, 115, 255}, glyph: draw.TriangleGlyph{}},
+	{color: color.RGBA{86, 180, 233, 255}, glyph: draw.RingGlyph{}},
+	{color: color.RGBA{230, 159, 0, 255}, glyph: draw.PyramidGlyph{}},
+	{color: color.RGBA{0, 0, 0, 255}, glyph: draw.CrossGlyph{}},
+}
+
+// routingPlot is an empty plot with a logarithmic x axis.
+func routingPlot(title string, marks []int) *plot.Plot {
+	p := plot.New()
+	p.Title.Text = title
+	p.Title.Padding, p.Legend.Padding = vg.Points(6), vg.Points(2)
+	p.Title.TextStyle.Font.Size = vg.Points(11)
+	p.X.Scale = plot.LogScale{}
+	var ticks []plot.Tick
+	for _, m := range marks {
+		ticks = append(ticks, plot.Tick{Value: float64(m), Label: fmt.Sprint(m)})
+	}
+	p.X.Tick.Marker = plot.ConstantTicks(ticks)
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{230}, color.Gray{230}
+	p.Add(grid)
+	return p
+}
+
+// addCurve adds a line with marks, if style has any, to the plot and its legend.
+func addCurve(p *plot.Plot, name string, data plotter.XYs, style pictureStyle, dashes []vg.Length) error {
+	line, points, err := plotter.NewLinePoints(data)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width, line.Dashes = style.color, vg.Points(1.6), dashes
+	p.Add(line)
+	if style.glyph == nil {
+		p.Legend.Add(name, line)
+		return nil
+	}
+	points.Color, points.Shape, points.Radius = style.color, style.glyph, vg.Points(3.2)
+	p.Add(points)
+	p.Legend.Add(name, line, points)
+	return nil
+}
+
+// saveRouting draws plots side by side.
+func saveRouting(file string, plots ...*plot.Plot) error {
+	canvas, err := draw.NewFormattedCanvas(panelWidth*vg.Length(len(plots)), panelHeight, strings.TrimPrefix(filepath.Ext(file), "."))
+	if err != nil {
+		return err
+	}
+	whole := draw.New(canvas)
+	whole.SetColor(color.White)
+	whole.Fill(whole.Rectangle.Path())
+	pad := vg.Points(8)
+	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadTop: pad / 2, PadBottom: pad, PadLeft: pad, PadRight: pad, PadX: pad}
+	for i, p := range plots {
+		p.Draw(tiles.At(whole, i, 0))
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	if _, err := canvas.WriteTo(out); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}
