@@ -71,7 +71,12 @@ func (r *Rendezvous) OwnerOfHash(hash uint64) string {
 	}
 	lead := r.score(0, draw)
 	for i, h := range r.hashes[1:] {
-		if s := r.score(i+1, scramble(hash^h)); s.beats(lead) {
+		d := scramble(hash ^ h)
+		// Most are so far behind that the least their logarithm can be tells.
+		if least := leastLog(d); least*lead.weight > lead.log*uint64(r.members[i+1].Weight) {
+			continue
+		}
+		if s := r.score(i+1, d); s.beats(lead) {
 			best, lead = i+1, s
 		}
 	}

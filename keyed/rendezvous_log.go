@@ -57,3 +57,15 @@ func (t *logTable) of(x uint64) uint64 {
 	mantissa := t[i] + (t[i+1]-t[i])*rest>>32
 	return uint64(zeros+1)<<logBits - mantissa
 }
+
+// leastLog returns a number that logTable.of(x) is not less than, without the
+// table: -log₂ u ≥ (1 - u) ÷ ln 2, of which the last factor, 1.44, is left out. That
+// makes up for all inexactness, but for the very least numbers.
+func leastLog(x uint64) uint64 {
+	const inexact = 4
+	l := ^x >> (64 - logBits)
+	if l < inexact {
+		return 0
+	}
+	return l
+}

@@ -56,3 +56,48 @@ func TestLogarithmNeverRises(t *testing.T) {
 		t.Errorf("log of the least is %d", got)
 	}
 }
+
+func TestLeastLogarithmIsNotMoreThanTheLogarithm(t *testing.T) {
+	logs := logs()
+	rng := rand.New(rand.NewPCG(5, 6))
+	check := func(x uint64) {
+		if least, log := leastLog(x), logs.of(x); least > log {
+			t.Errorf("of %d: least is %d, log is %d", x, least, log)
+		}
+	}
+	for i := range 64 {
+		check(1<<i - 1)
+		check(-(1 << i))
+	}
+	for range 200_000 {
+		check(rng.Uint64() >> rng.IntN(64))
+		check(^(rng.Uint64() >> rng.IntN(64)))
+	}
+}
+
+// The shortcut of the lookup must not change who wins.
+func TestRendezvousOwnerHasTheBestScoreOfAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		members := make([]Member, 1+rng.IntN(40))
+		for i := range members {
+			members[i] = Member{string(rune('a' + i)), 1 + rng.IntN(1+rng.IntN(MaxWeight))}
+		}
+		r, err := NewRendezvous(members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			hash := rng.Uint64()
+			best := 0
+			for i := range r.members {
+				if r.score(i, scramble(hash^r.hashes[i])).beats(r.score(best, scramble(hash^r.hashes[best]))) {
+					best = i
+				}
+			}
+			if got := r.OwnerOfHash(hash); got != r.members[best].Name {
+				t.Fatalf("of %v, hash %d: got %s, want %s", r.members, hash, got, r.members[best].Name)
+			}
+		}
+	}
+}

@@ -20,7 +20,8 @@ const MaxShards = 1 << 16
 // It is the right thing where many goroutines touch many keys, each for a moment.
 // Where one key takes most of the load its shard is one lock again; where the work
 // on a key is long, or has to be in the order of the input, use Process or Owners,
-// which have no lock to hold.
+// which have no lock to hold. And with two cores, and no more to do than to count, a
+// Go map behind one mutex is as cheap: bench has the figures.
 //
 // All methods but Range, Len and Stats are linearizable, UpdateMany too: each
 // takes effect at one moment between its call and its return. None waits for
@@ -131,7 +132,9 @@ func (m *Sharded[K, V]) Store(key K, v V) {
 // between. If f panics or calls runtime.Goexit, nothing has changed and the lock
 // is free. f must neither block nor use the map.
 func (m *Sharded[K, V]) Update(key K, f func(v V, present bool) V) V {
-	stage.CheckFunc("keyed.Sharded.Update", "f", f == nil)
+	if f == nil {
+		stage.CheckFunc("keyed.Sharded.Update", "f", true)
+	}
 	s := m.lock(key)
 	defer s.unlock()
 	v, present := s.m[key]
