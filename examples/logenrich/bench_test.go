@@ -24,6 +24,7 @@ func BenchmarkEngine(b *testing.B) {
 	}{
 		{"sqlite", nil},
 		{"sqlite/batch=64", []string{"-batch", "64"}},
+		{"sqlite/coalesce=64/n=64", []string{"-coalesce", "64", "-n", "64"}},
 		{"latency=1ms/n=64", []string{"-latency", "1ms", "-n", "64"}},
 	} {
 		for _, engine := range []string{"loop", "sluice", "rill"} {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/destel/rill"
+	"github.com/seed95b73fdc/sluice/batch"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -31,8 +32,9 @@ var engines = map[string]func(context.Context, *job) error{
 }
 
 func runSluice(ctx context.Context, j *job) error {
-	lines := stage.Until(stage.Generate(j.src.each), j.stop)
-	parsed := ordered.Map(lines, stage.Inline, j.parser.parseAll, stage.Name("parse"))
+	lines := stage.Until(stage.Generate(j.src.records), j.stop)
+	batches := batch.Chunk(lines, j.src.batch, batch.Until(record.endsBatch))
+	parsed := ordered.Map(batches, stage.Inline, j.parser.parseAll, stage.Name("parse"))
 	enriched := ordered.Map(parsed, j.n, j.enrich, stage.Name("lookup"))
 	return stage.ForEach(ctx, enriched, 1, j.out.write, stage.Name("write"))
 }

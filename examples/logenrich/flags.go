@@ -28,6 +28,7 @@ type config struct {
 	zone        *time.Location
 	maxLine     byteSize
 	n, batch    int
+	coalesce    int // 0: off
 	engine      string
 	latency     time.Duration
 	quiet       bool
@@ -64,6 +65,7 @@ func parseFlags(args []string, stderr io.Writer) (config, error) {
 	fs.Var(&cfg.maxLine, "max-line", "report lines longer than this many `bytes` instead of reading them; 64KiB, 1MiB")
 	fs.IntVar(&cfg.n, "n", defaultParallel, "run this many lookups at once")
 	fs.IntVar(&cfg.batch, "batch", 1, "ask for the keys of up to this many lines in one query")
+	fs.IntVar(&cfg.coalesce, "coalesce", 0, "let up to this many lookups that run at once share a query (default off)")
 	fs.StringVar(&cfg.engine, "engine", "sluice", "for comparison: sluice, loop or rill")
 	fs.DurationVar(&cfg.latency, "latency", 0, "for demonstration: make each query take this much longer")
 	fs.BoolVar(&cfg.quiet, "q", false, "no progress and no summary")
@@ -104,6 +106,10 @@ func (c *config) check(fs *flag.FlagSet) error {
 		return fmt.Errorf("invalid value %d for flag -n: it is 1 to %d", c.n, maxParallel)
 	case c.batch < 1 || c.batch > maxBatch:
 		return fmt.Errorf("invalid value %d for flag -batch: it is 1 to %d", c.batch, maxBatch)
+	case c.coalesce < 0 || c.coalesce > maxBatch:
+		return fmt.Errorf("invalid value %d for flag -coalesce: it is 0 to %d", c.coalesce, maxBatch)
+	case c.coalesce > 0 && c.batch > 1:
+		return errors.New("-coalesce and -batch do not go together")
 	case c.maxLine < 1 || c.maxLine > maxMaxLine:
 		return fmt.Errorf("invalid value %v for flag -max-line: it is 1 to %v", c.maxLine, byteSize(maxMaxLine))
 	case c.latency < 0:

@@ -69,7 +69,9 @@
 // remote_user, user, username, user_name, user_id. The database is opened for
 // reading only, -n queries run at once, each on its own connection, and with -batch 64
 // one query asks for the keys of up to 64 lines. (A batch is cut short when the
-// input pauses.) Without -db a made-up database of the sample's clients is built
+// input pauses.) With -coalesce 64 instead, up to 64 of the lookups that run at
+// the same time share a query: while one is under way the next ones gather, and
+// -n says how many there can be. Without -db a made-up database of the sample's clients is built
 // in the user's cache folder on the first run.
 //
 // -make-db FILE writes such a database for the clients of a log of your own,

@@ -161,7 +161,7 @@ func openStore(ctx context.Context, cfg config, env environment) (st store, clos
 			return nil, nil, err
 		}
 	}
-	db, err := openDatabase(ctx, name, asking{cfg.key, cfg.n, cfg.batch, env.lockWait})
+	db, err := openDatabase(ctx, name, asking{cfg.key, cfg.n, max(cfg.batch, cfg.coalesce), env.lockWait})
 	if err != nil {
 		remove()
 		return nil, nil, err
@@ -170,7 +170,11 @@ func openStore(ctx context.Context, cfg config, env environment) (st store, clos
 	if cfg.latency > 0 {
 		st = slowStore{db, cfg.latency}
 	}
-	return st, func() { db.close(); remove() }, nil
+	if cfg.coalesce == 0 {
+		return st, func() { db.close(); remove() }, nil
+	}
+	shared := newCoalescingStore(st, cfg.coalesce)
+	return shared, func() { shared.close(); db.close(); remove() }, nil
 }
 
 // makeDB is what -make-db does. Part of a database is of no use, so to stop is to
