@@ -72,6 +72,7 @@ type engine[A any, K comparable, S, B any] struct {
 	refsB   bool
 	cons    *stage.Waiter
 	fences  []error
+	load    *Load[K] // nil: nobody measures
 	table   *table[A, K, S, B]
 	lanes   []lane[A, K, S]
 	workers []*worker[A, K, S, B]
@@ -87,7 +88,6 @@ type engine[A any, K comparable, S, B any] struct {
 	_     [lineSize]byte
 
 	took atomic.Uint64 // items taken by downstream, ever
-	outs atomic.Uint64
 	errs atomic.Uint64
 	_    [lineSize]byte
 
@@ -107,7 +107,7 @@ type engine[A any, K comparable, S, B any] struct {
 	idle    []*worker[A, K, S, B]
 	opened  atomic.Uint64    // lanes that others than workers have given something
 	handed  []*lane[A, K, S] // lanes with something to run that lie in no deque
-	steals  uint64
+	steals  atomic.Uint64
 	free    shelf[A, K, S]
 	full    time.Duration
 	stat    stage.StageStats
@@ -150,8 +150,8 @@ type worker[A any, K comparable, S, B any] struct {
 	ran     int            // of them, those that have been
 	calling bool           // in f, or in newState, for its front entry
 	began   time.Duration
-	made    int // items run since began
-	steals  uint64
+	made    int    // items run since began
+	dice    uint64 // with a Load: chooses what is measured
 
 	opened atomic.Uint64 // lanes that it gave something and that had nothing
 	closed atomic.Uint64 // lanes that had nothing more when it had run them
@@ -180,6 +180,9 @@ func operator[A any, K comparable, S, B any](name string, in stage.Stream[A], sp
 			refsA: refs[A]() || sp.with != nil, refsB: refs[B](),
 			over: make(chan struct{}),
 		}
+		if sp.load != nil {
+			e.load = sp.load.(*Load[K])
+		}
 		e.tiny.Store(true)
 		e.cons = s.NewWaiter(e.name, func() string { return "its reader waits for a result" })
 		s.Report(e.snapshot)
@@ -197,10 +200,12 @@ func (e *engine[A, K, S, B]) begin() {
 	if !e.perKey {
 		e.lanes = make([]lane[A, K, S], lanesFor(e.n))
 		for i := range e.lanes {
-			e.lanes[i].put = boxItems
+			e.lanes[i].put, e.lanes[i].index = boxItems, int32(i)
 		}
 	}
-	e.late.head = 0
+	if e.load != nil {
+		e.load.begin(e.loads)
+	}
 	e.mu.Lock()
 	e.rouse()
 	e.mu.Unlock()
@@ -273,7 +278,7 @@ func (e *engine[A, K, S, B]) snapshot() stage.StageStats {
 	if e.Window > 0 || e.grain > 1 {
 		s.Window = e.limit()
 	}
-	s.Out, s.Errors = e.outs.Load(), e.errs.Load()
+	s.Out, s.Errors = e.took.Load(), e.errs.Load()
 	if e.full != 0 {
 		s.Blocked += now() - e.full
 	}
@@ -298,6 +303,9 @@ func (e *engine[A, K, S, B]) Close() {
 	e.up.Close()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.load != nil && e.table != nil {
+		e.load.end(e.loads())
+	}
 	e.outlets, e.table, e.lanes, e.workers, e.idle = nil, nil, nil, nil, nil
 	e.late = reorder[B]{}
 	e.free = shelf[A, K, S]{}
@@ -305,6 +313,18 @@ func (e *engine[A, K, S, B]) Close() {
 	e.pulled = e.took.Load()
 	e.ended, e.full = true, 0
 	e.started = true
+}
+
+// loads is what a Load shows of the lanes. It takes no lock.
+func (e *engine[A, K, S, B]) loads() (lanes []LaneStats, steals uint64) {
+	for i := range e.lanes {
+		l := &e.lanes[i]
+		lanes = append(lanes, LaneStats{
+			Depth: int(l.pending.Load()), Done: l.done.Load(),
+			Service: mean(time.Duration(l.service.Load()), l.samples.Load()),
+		})
+	}
+	return lanes, e.steals.Load()
 }
 
 // birth is when time began.

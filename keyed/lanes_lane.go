@@ -3,7 +3,6 @@ package keyed
 import (
 	"math"
 	"sync/atomic"
-	"unsafe"
 )
 
 // boxItems is how many items a box of a lane holds: a few, since every lane that
@@ -50,22 +49,23 @@ type lane[A any, K comparable, S any] struct {
 	fresh int32 // entries not yet in pending
 
 	// The runner's.
-	head *box[A, K, S]
-	got  int32 // entries taken from head
-	home int32 // the worker of a pinned lane; never changes
-	last int32 // the outlet that has the results of the last run, from 1; 0: none
-	_    int32
-	mark uint64 // its end there
+	head  *box[A, K, S]
+	got   int32  // entries taken from head
+	home  int32  // the worker of a pinned lane; never changes
+	last  int32  // the outlet that has the results of the last run, from 1; 0: none
+	index int32  // among the lanes, -1 if it is that of one key
+	mark  uint64 // its end there
 
-	_ [lineSize - 64]byte
+	// With a Load.
+	done, samples atomic.Uint64
+	service       atomic.Int64
+
+	_ [lineSize - 88]byte
 }
 
 // lineSize keeps lanes apart: amd64 fetches cache lines in pairs, and arm64 has
 // lines of 128 on some CPUs.
 const lineSize = 128
-
-// laneBytes is what a lane takes, for the test that keeps it to whole lines.
-func laneBytes() uintptr { return unsafe.Sizeof(lane[int, int, struct{}]{}) }
 
 // shelf is a list of free boxes. It belongs to one goroutine.
 type shelf[A any, K comparable, S any] struct{ first, last *box[A, K, S] }

@@ -15,6 +15,7 @@ type config struct {
 	maxKeys   int           // 0: not given
 	idleAfter time.Duration // 0: not given
 	onEvict   any           // nil: not given
+	load      any           // nil: not given
 }
 
 // Options of this package are stage.Options, so that both kinds stand in one list.
@@ -25,6 +26,7 @@ type (
 	maxKeysKey   struct{}
 	idleAfterKey struct{}
 	onEvictKey   struct{}
+	measureKey   struct{}
 )
 
 // configure returns what the options come to, for the constructor fn.
@@ -35,6 +37,7 @@ func configure(fn string, opts []stage.Option) config {
 	c.maxKeys, _ = c.Value(maxKeysKey{}).(int)
 	c.idleAfter, _ = c.Value(idleAfterKey{}).(time.Duration)
 	c.onEvict = c.Value(onEvictKey{})
+	c.load = c.Value(measureKey{})
 	if c.pinned && c.perKey {
 		argPanic(fn, "Pinned and PerKey exclude each other: a lane that comes and goes has no worker of its own")
 	}

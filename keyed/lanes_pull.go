@@ -82,6 +82,9 @@ func (e *engine[A, K, S, B]) route(w *worker[A, K, S, B], items []stage.Try[A], 
 		if st != nil && t.rung != nil {
 			st.last = now()
 		}
+		if e.load != nil && sampled(&w.dice) {
+			e.load.see(w.keys[i], int(l.index))
+		}
 		if l.fresh == 0 {
 			w.touched = append(w.touched, l)
 		}

@@ -1,6 +1,8 @@
 package keyed
 
 import (
+	"time"
+
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -22,7 +24,7 @@ func (e *engine[A, K, S, B]) take(w *worker[A, K, S, B], l *lane[A, K, S]) {
 // run calls f for the entries of w's lane that are its share. It reports false
 // when the stage is closed.
 func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
-	l, sub, call, refsA := w.lane, e.sub, e.call, e.refsA
+	l, sub, call, refsA, load := w.lane, e.sub, e.call, e.refsA, e.load != nil
 	for w.ran < w.share {
 		if sub.Stopped() {
 			return false
@@ -32,13 +34,16 @@ func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
 		var b B
 		var err error
 		w.calling = true
-		if call != nil {
-			b, err = call(e.ctx, en.value)
-		} else if seq != farewell {
-			b, err = e.state(en)
-		} else {
+		if seq == farewell {
 			e.farewell(w, en)
 			continue
+		}
+		if load {
+			b, err = e.measured(w, en)
+		} else if call != nil {
+			b, err = call(e.ctx, en.value)
+		} else {
+			b, err = e.state(en)
 		}
 		w.calling = false
 		if refsA {
@@ -54,6 +59,9 @@ func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
 	}
 	w.made += w.ran
 	w.lane = nil
+	if e.load != nil {
+		l.done.Add(uint64(w.ran))
+	}
 	l.last, l.mark = w.id, w.out.n
 	if l.pending.Add(-int64(w.ran)) > 0 {
 		w.again = true
@@ -62,6 +70,24 @@ func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
 		w.closed.Store(w.closed.Load() + 1)
 	}
 	return true
+}
+
+// measured calls f, and measures some of the calls.
+func (e *engine[A, K, S, B]) measured(w *worker[A, K, S, B], en *entry[A, K, S]) (b B, err error) {
+	var began time.Duration
+	if sampled(&w.dice) {
+		began = now()
+	}
+	if e.call != nil {
+		b, err = e.call(e.ctx, en.value)
+	} else {
+		b, err = e.state(en)
+	}
+	if began > 0 {
+		w.lane.samples.Add(1)
+		w.lane.service.Add(int64(now() - began))
+	}
+	return b, err
 }
 
 // failed is called for an entry whose call has not returned: its result is err.

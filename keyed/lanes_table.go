@@ -85,7 +85,7 @@ func (t *table[A, K, S, B]) own(k K) *lane[A, K, S] {
 		t.spare = t.spare[:k]
 		l.last = 0
 	} else {
-		l = &lane[A, K, S]{put: boxItems}
+		l = &lane[A, K, S]{put: boxItems, index: -1}
 	}
 	t.all = append(t.all, owned[A, K, S]{k, l})
 	return l

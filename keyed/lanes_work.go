@@ -149,8 +149,7 @@ func (e *engine[A, K, S, B]) steal(w *worker[A, K, S, B]) *lane[A, K, S] {
 		for {
 			l, o := v.deque.Steal()
 			if o == lockfree.Success {
-				w.steals++
-				e.steals++
+				e.steals.Add(1)
 				return l
 			}
 			if o == lockfree.Empty {

@@ -195,8 +195,8 @@ func (o *Owners[K, S]) work(t turn[K, S]) {
 	}
 }
 
-// share is how many seats of a lane are served before the next lane's turn.
-const share = 64
+// turnShare is how many seats of a lane are served before the next lane's turn.
+const turnShare = 64
 
 // serve does a turn. While a function runs, t says which.
 func (o *Owners[K, S]) serve(t *turn[K, S]) {
@@ -207,7 +207,7 @@ func (o *Owners[K, S]) serve(t *turn[K, S]) {
 	if l == nil {
 		return
 	}
-	for range share {
+	for range turnShare {
 		s := l.pop()
 		if s == nil {
 			return

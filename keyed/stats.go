@@ -2,13 +2,8 @@ package keyed
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 )
-
-// hottestKeys is how many keys the Stats list.
-const hottestKeys = 8
 
 // LaneStats is what a lane of [Owners] has done since its layout.
 type LaneStats struct {
@@ -81,25 +76,14 @@ func (o *Owners[K, S]) Stats() OwnersStats[K] {
 		sampled += l.hot.total
 		l.hot.Unlock()
 	}
+	share(s.Lanes)
 	for i := range t.lanes {
-		if done > 0 {
-			s.Lanes[i].Share = float64(s.Lanes[i].Done) / float64(done)
-		}
 		l := &t.lanes[i]
 		l.hot.Lock()
 		s.Hottest = append(s.Hottest, l.hot.top(i, max(1, sampled))...)
 		l.hot.Unlock()
 	}
-	slices.SortStableFunc(s.Hottest, func(a, b KeyShare[K]) int {
-		switch {
-		case a.Share > b.Share:
-			return -1
-		case a.Share < b.Share:
-			return 1
-		}
-		return 0
-	})
-	s.Hottest = s.Hottest[:min(hottestKeys, len(s.Hottest)):min(hottestKeys, len(s.Hottest))]
+	s.Hottest = hottest(s.Hottest)
 	s.Done = done + c.past + c.atomically
 	if s.Done > 0 {
 		s.AtomicallyShare = float64(c.atomically) / float64(s.Done)
@@ -119,36 +103,15 @@ func mean(sum time.Duration, of uint64) time.Duration {
 	return sum / time.Duration(of)
 }
 
-// skewed is how many times its fair share a lane or key has before Skew names it.
-const skewed = 2
-
 // Skew says in words where the load is uneven, one finding a line: "key 17 is 41 % of
 // the load, and 97 % of that of lane 7". It is empty if there is nothing to say.
 func (s OwnersStats[K]) Skew() string {
-	var lines []string
-	for _, k := range s.Hottest {
-		sure := k.Share - k.Over
-		if sure*float64(len(s.Lanes)) < skewed {
-			continue
+	words := skew(s.Lanes, s.Hottest)
+	if s.AtomicallyShare >= muchAtomically {
+		if words != "" {
+			words += "\n"
 		}
-		line := fmt.Sprintf("key %v is %.0f %% of the load", k.Key, 100*sure)
-		if lane := s.Lanes[k.Lane].Share; lane > 0 {
-			line += fmt.Sprintf(", and %.0f %% of that of lane %d", 100*min(1, sure/lane), k.Lane)
-		}
-		lines = append(lines, line)
+		words += fmt.Sprintf("%.0f %% of the functions take several keys at once, on %.1f lanes on average", 100*s.AtomicallyShare, s.AtomicallyLanes)
 	}
-	for i, l := range s.Lanes {
-		if l.Share*float64(len(s.Lanes)) >= skewed && !slices.ContainsFunc(s.Hottest, func(k KeyShare[K]) bool {
-			return k.Lane == i && (k.Share-k.Over)*float64(len(s.Lanes)) >= skewed
-		}) {
-			lines = append(lines, fmt.Sprintf("lane %d has %.1f times its share of the load, with %d keys and %d waiting", i, l.Share*float64(len(s.Lanes)), l.Keys, l.Depth))
-		}
-	}
-	if s.AtomicallyShare >= atomicMuch {
-		lines = append(lines, fmt.Sprintf("%.0f %% of the functions take several lanes at once, %.1f on average", 100*s.AtomicallyShare, s.AtomicallyLanes))
-	}
-	return strings.Join(lines, "\n")
+	return words
 }
-
-// atomicMuch is the share of Atomically that Skew names.
-const atomicMuch = 0.1

@@ -24,15 +24,17 @@ type laneMeter[K comparable] struct {
 	}
 }
 
-// sampled is the time at which a function began, or 0 if it is not measured.
-type sampled = time.Duration
+// sampled throws a dice, whose state is nobody else's: one of 2^sampleBits.
+func sampled(dice *uint64) bool {
+	*dice += 0x9E3779B97F4A7C15 // splitmix64, by Steele, Lea and Flood, OOPSLA 2014
+	x := (*dice ^ *dice>>30) * 0xBF58476D1CE4E5B9
+	return x>>(64-sampleBits) == 0
+}
 
-// begin decides whether the function that begins is measured.
-func (m *laneMeter[K]) begin(key K, entered time.Duration) sampled {
-	m.dice ^= m.dice << 13
-	m.dice ^= m.dice >> 7
-	m.dice ^= m.dice << 17
-	if m.dice>>(64-sampleBits) != 0 {
+// begin decides whether the function that begins is measured: then it returns the
+// time, else 0.
+func (m *laneMeter[K]) begin(key K, entered time.Duration) time.Duration {
+	if !sampled(&m.dice) {
 		return 0
 	}
 	at := now()
@@ -46,7 +48,7 @@ func (m *laneMeter[K]) begin(key K, entered time.Duration) sampled {
 	return at
 }
 
-func (m *laneMeter[K]) end(begun sampled) {
+func (m *laneMeter[K]) end(begun time.Duration) {
 	m.done.Add(1)
 	if begun > 0 {
 		m.samples.Add(1)

@@ -1,6 +1,9 @@
 package keyed
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // sketchKeys is how many keys a sketch holds.
 const sketchKeys = 16
@@ -18,13 +21,14 @@ type sketch[K comparable] struct {
 	total uint64
 }
 
-func (s *sketch[K]) add(key K) {
+// add counts a key, and returns the one that had to give way to it, if one had to.
+func (s *sketch[K]) add(key K) (gone K, some bool) {
 	s.total++
 	least := 0
 	for i := range s.used {
 		if s.keys[i] == key {
 			s.count[i]++
-			return
+			return gone, false
 		}
 		if s.count[i] < s.count[least] {
 			least = i
@@ -33,11 +37,13 @@ func (s *sketch[K]) add(key K) {
 	if s.used < sketchKeys {
 		s.keys[s.used], s.count[s.used] = key, 1
 		s.used++
-		return
+		return gone, false
 	}
+	gone = s.keys[least]
 	s.over[least] = s.count[least]
 	s.keys[least] = key
 	s.count[least]++
+	return gone, true
 }
 
 // KeyShare is a key with its part of the load.
@@ -45,22 +51,19 @@ type KeyShare[K comparable] struct {
 	Key   K
 	Share float64 // of the functions that were measured, 0 to 1; too large by at most Over
 	Over  float64
-	Lane  int
+	Lane  int // -1: one of its own
 }
 
-// top returns the keys that are certain to have come at all, most often first.
-func (s *sketch[K]) top(lane int, of uint64) (all []KeyShare[K]) {
+// top returns the keys of the sketch, with their share of a total.
+func (s *sketch[K]) top(lane int, total uint64) (all []KeyShare[K]) {
 	for i := range s.used {
-		all = append(all, KeyShare[K]{s.keys[i], float64(s.count[i]) / float64(of), float64(s.over[i]) / float64(of), lane})
+		all = append(all, KeyShare[K]{s.keys[i], float64(s.count[i]) / float64(total), float64(s.over[i]) / float64(total), lane})
 	}
-	slices.SortStableFunc(all, func(a, b KeyShare[K]) int {
-		switch {
-		case a.Share > b.Share:
-			return -1
-		case a.Share < b.Share:
-			return 1
-		}
-		return 0
-	})
 	return all
+}
+
+// hottest returns the hottestKeys of all.
+func hottest[K comparable](all []KeyShare[K]) []KeyShare[K] {
+	slices.SortStableFunc(all, func(a, b KeyShare[K]) int { return cmp.Compare(b.Share, a.Share) })
+	return slices.Clip(all[:min(hottestKeys, len(all))])
 }
