@@ -27,6 +27,8 @@
 //	errors, in the middle         Catch
 //	a part of the stream          Take, TakeWhile, Drop, DropWhile
 //	a running result              Scan
+//	to run ahead, to lose some    Buffer with an overflow
+//	a rate, a pause, a rhythm     Throttle, Debounce, Sample
 //	several streams into one      Merge (as they come), Concat (one by one), Zip (in pairs)
 //	one stream into several       Split, Partition (by value), Tee (all to all), Balance (to who is free)
 //	an end                        ForEach, Discard, ToChan, ToRill, Stream.Seq
@@ -35,6 +37,7 @@
 //	to stop and finish            Until
 //	to stop and abort             cancel the context of the run
 //	to see where it is slow       WithStats, Name
+//	to change n meanwhile         Resizable
 //	an operator of one's own      New, Open, Reader; see "Operators of one's own"
 //
 // # Parallelism
@@ -136,7 +139,7 @@
 // by downstream (P4). Without [Window] that is n while f is slow, and at most
 // 64·n while it is cheap; a Window is kept exactly. A stage without goroutines
 // holds one item of each input while it is slow and at most 64 else, and the same
-// goes for the reader at the end. What holds items in other ways says so: [Merge], [FlatMap],
+// goes for the reader at the end. What holds items in other ways says so: [Merge], [FlatMap], [Buffer],
 // [Split]. Nothing in a run buffers without a bound; [Collect] keeps all values,
 // for that is what it is for.
 //
@@ -152,7 +155,7 @@
 // watch while another waits for upstream and all others are in calls. FlatMap
 // has at most n; Merge one for each input; [Generate], [FromSeq] and [FromSeq2]
 // one for the source; [Split], [Partition], [Tee] and [Balance] one for all
-// branches together; Until one that waits for its stop; [Run] one for each end.
+// branches together; [Buffer], [Debounce] and [Sample] one; Until one that waits for its stop; [Run] one for each end.
 // [ToRill] has one in which its run goes on. All else has none. Those of stages
 // carry the name of their stage in the pprof label sluice.stage.
 //
@@ -204,9 +207,10 @@
 //     gets [Scope.Context].
 //
 // An operator with goroutines opens its inputs in a [Scope.Child], starts the
-// goroutines in the first Next with [Scope.Go], and has them wait for each other
+// goroutines in the first Next with [Scope.Go], or [Scope.GoElse] where one that is
+// lost in a user's function is to cost only its item, and has them wait for each other
 // in a [Waiter] and nowhere else: so a cancellation wakes them and a stall is
-// seen. Its Close cancels the child, waits for its goroutines, and then closes
+// seen. Its Close cancels the child, waits for its goroutines ([Scope.Await]), and then closes
 // the inputs, in that order, for a Reader has one user at a time. [Scope.Label]
 // gives it a name, [Scope.Report] lists it in the Stats, [Scope.Fail] ends the
 // run. [Shared] gives several streams of one run one thing in common. The

@@ -19,6 +19,7 @@ type StageStats struct {
 	Errors   uint64        // errors taken by downstream
 	InFlight int           // items held: taken from upstream, not yet taken by downstream nor filtered out
 	Window   int           // the bound of InFlight at present
+	Dropped  uint64        // values dropped, or merged into others, by a Buffer, Debounce or Sample
 	Calls    int           // workers that have an item in hand at present
 	Busy     time.Duration // time in the stage's function, summed over its workers
 	Starved  time.Duration // time in which a worker waited for upstream
