@@ -360,19 +360,6 @@ func (e *cells[A, B]) line(c *cell[A, B]) {
 	e.tail = c
 }
 
-func (e *cells[A, B]) snapshot() StageStats {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.seen = e.took.Load()
-	s := e.stat
-	s.Name, s.N, s.InFlight, s.Window, s.Calls = e.name, e.n, e.held()-e.asked, e.limit(), e.working
-	s.Out, s.Errors = e.outs.Load(), e.errs.Load()
-	if e.full != 0 {
-		s.Blocked += now() - e.full
-	}
-	return s
-}
-
 // Close cancels the calls that run, and waits for the workers and for what
 // feeds them.
 func (e *cells[A, B]) Close() {

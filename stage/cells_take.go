@@ -208,3 +208,16 @@ func (e *cells[A, B]) await() (end bool) {
 	e.spun = 0
 	return !e.cons.Park()
 }
+
+func (e *cells[A, B]) snapshot() StageStats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.seen = e.took.Load()
+	s := e.stat
+	s.Name, s.N, s.InFlight, s.Window, s.Calls = e.name, e.n, e.held()-e.asked, e.limit(), e.working
+	s.Out, s.Errors = e.outs.Load(), e.errs.Load()
+	if e.full != 0 {
+		s.Blocked += now() - e.full
+	}
+	return s
+}
