@@ -308,3 +308,20 @@ func TestAdaptiveBadArgumentsPanicP11(t *testing.T) {
 		t.Errorf("set to %v by constructors that panicked", s)
 	}
 }
+
+// A server that has become slower for good is as good as any: the limit falls at first,
+// and comes back when the base has been measured anew.
+func TestGradientTakesASlowerServerForWhatItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(&backpressure.Gradient{}, 1, 200)
+		r.drive(t, 50, 2*time.Second)
+		before := r.limit.Limit()
+		r.server.base *= 4
+		r.drive(t, 50, 30*time.Second)
+		after := r.limit.Limit()
+		t.Logf("limit %d, and with a base four times as long %d", before, after)
+		if after < before/2 || after > 2*before {
+			t.Errorf("limit %d, and with a base four times as long %d", before, after)
+		}
+	})
+}

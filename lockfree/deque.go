@@ -137,13 +137,13 @@ func (d *Deque[T]) use(r *ring[T], t int64) {
 func (d *Deque[T]) Push(v T) {
 	d.owner.enter("lockfree.Deque: two owners at once")
 	b := d.bottom.Load()
-	r := d.own
-	s := r.at(b)
-	if b-index(d.top.Load()) > r.mask || s.used && !s.back.Load() {
-		r = d.grow(b)
-		s = r.at(b)
-	} else if s.used {
-		s.back.Store(false)
+	s := d.own.at(b)
+	if s.used { // by an item that is still there, or that a thief has taken
+		if s.back.Load() {
+			s.back.Store(false)
+		} else {
+			s = d.grow(b).at(b)
+		}
 	}
 	s.value, s.used = v, true
 	pause()
@@ -253,6 +253,7 @@ func (d *Deque[T]) StealHalf(dst []T) (int, Outcome) {
 func (d *Deque[T]) Len() int {
 	for {
 		t := index(d.top.Load())
+		pause()
 		b := d.bottom.Load()
 		if t == index(d.top.Load()) {
 			return int(max(0, b-t))

@@ -201,6 +201,7 @@ func (q *SPSC[T]) Closed() bool { return q.tail.Load()&closed != 0 }
 func (q *SPSC[T]) Len() int {
 	for {
 		head := q.head.Load()
+		pause()
 		tail := q.tail.Load() &^ closed
 		if head == q.head.Load() {
 			return int((tail - head) / one)
