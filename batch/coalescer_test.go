@@ -342,7 +342,7 @@ func TestAnIdleCoalescerHasNoGoroutine(t *testing.T) {
 func TestDoAndCloseAtOnceLoseNothing(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
-	rounds := 200
+	rounds := 60
 	if testing.Short() {
 		rounds = 20
 	}
@@ -420,8 +420,8 @@ func TestBadArgumentsOfCoalescersPanicP11(t *testing.T) {
 		"batch.NewCoalescer: option OpenKeys does not apply": func() { batch.NewCoalescer(f, 1, batch.OpenKeys(1)) },
 		"batch.NewCoalescer: option Until does not apply":    func() { batch.NewCoalescer(f, 1, batch.Until(func(int) bool { return true })) },
 		"batch.NewCoalescer: option Weigh does not apply":    func() { batch.NewCoalescer(f, 1, batch.Weigh(1, func(int) int { return 1 })) },
-		"batch.Coalescer.Do: the context is nil":             func() { batch.NewCoalescer(f, 1).Do(nil, 1) },
-		"batch.Coalescer.Close: the context is nil":          func() { batch.NewCoalescer(f, 1).Close(nil) },
+		"batch.Coalescer.Do: the context is nil":             func() { batch.NewCoalescer(f, 1).Do(noContext, 1) },
+		"batch.Coalescer.Close: the context is nil":          func() { batch.NewCoalescer(f, 1).Close(noContext) },
 	} {
 		if got := wantPanic(t, make); got != want {
 			t.Errorf("got %q, want %q", got, want)

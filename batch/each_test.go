@@ -365,7 +365,7 @@ func TestBadArgumentsOfFiniteFunctionsPanicP11(t *testing.T) {
 		"batch.Each: workers is 0, want at least 1":   func() { batch.Each(ctx, upTo(1), 0, ok) },
 		"batch.Each: workers is -1, want at least 1":  func() { batch.Each(ctx, upTo(0), -1, ok) },
 		"batch.Each: f is nil":                        func() { batch.Each(ctx, upTo(1), 1, nilFunc) },
-		"batch.Each: the context is nil":              func() { batch.Each(nil, upTo(1), 1, ok) },
+		"batch.Each: the context is nil":              func() { batch.Each(noContext, upTo(1), 1, ok) },
 		"batch.Ranges: count is -1, want at least 0":  func() { batch.Ranges(ctx, -1, 1, nil) },
 		"batch.Ranges: f is nil":                      func() { batch.Ranges(ctx, 1, 1, nil) },
 		"batch.Ranges: workers is 0, want at least 1": func() { batch.Ranges(ctx, 1, 0, func(context.Context, int, int) error { return nil }) },

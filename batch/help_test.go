@@ -116,3 +116,6 @@ func wantPanic(t testing.TB, f func()) (v any) {
 	f()
 	return nil
 }
+
+// noContext is what a caller must not give.
+var noContext context.Context

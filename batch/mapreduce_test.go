@@ -245,7 +245,7 @@ func TestBadArgumentsOfMapReducePanicP11(t *testing.T) {
 		"batch.MapReduce: n is -1, want 0 (Inline) to 1048576": func() { batch.MapReduce(ctx, in, -1, one, sum) },
 		"batch.MapReduce: mapper is nil":                       func() { batch.MapReduce[int, int, int](ctx, in, 1, nil, sum) },
 		"batch.MapReduce: reducer is nil":                      func() { batch.MapReduce(ctx, in, 1, one, nilSum) },
-		"batch.MapReduce: the context is nil":                  func() { batch.MapReduce(nil, in, 1, one, sum) },
+		"batch.MapReduce: the context is nil":                  func() { batch.MapReduce(noContext, in, 1, one, sum) },
 	} {
 		if got := wantPanic(t, f); got != want {
 			t.Errorf("got %q, want %q", got, want)
