@@ -246,3 +246,20 @@ func TestIntervalSyncsEveryDWhileThereIsSomething(t *testing.T) {
 		ok(t, l.Close())
 	})
 }
+
+// P10
+func TestP10AppendAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("skipped: the race detector allocates")
+	}
+	l := must[*Log[event]](t)(Create[event](newPath(t)))
+	chunk := make([]event, 50)
+	must[uint64](t)(l.Append(chunk...))
+	if n := testing.AllocsPerRun(1000, func() {
+		l.Append(event{ID: 1})
+		l.Append(chunk...)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	ok(t, l.Close())
+}

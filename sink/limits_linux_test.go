@@ -1,0 +1,109 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// maps is how many maps the process has of files whose path contains part, and how
+// many bytes they cover.
+func mapsOf(t *testing.T, part string) (n int, bytes int64) {
+	t.Helper()
+	for line := range strings.Lines(string(must[[]byte](t)(os.ReadFile("/proc/self/maps")))) {
+		if !strings.Contains(line, part) {
+			continue
+		}
+		var from, to int64
+		fmt.Sscanf(line, "%x-%x", &from, &to)
+		n, bytes = n+1, bytes+to-from
+	}
+	return n, bytes
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	return len(must[[]os.DirEntry](t)(os.ReadDir("/proc/self/fd")))
+}
+
+// C93: files and maps are given back, also when opening fails midway.
+func TestC93NothingStaysOpenOrMapped(t *testing.T) {
+	dir := fastDir(t)
+	path := filepath.Join(dir, "log")
+	ok(t, must[*Log[event]](t)(Create[event](path)).Close())
+	small := SegmentSize(minSegment)
+	held := must[*Log[event]](t)(Create[event](path + ".held"))
+	ok(t, os.WriteFile(path+".bad", make([]byte, 10_000), 0o600))
+	before := openFiles(t)
+	mapsBefore, _ := mapsOf(t, dir)
+	for i := range cycles(t, 600, 10_000) {
+		switch i % 3 {
+		case 0:
+			l := must[*Log[event]](t)(Open[event](path, small))
+			fillLog(t, l, 1)
+			ok(t, l.Close())
+			ok(t, l.Close())
+			if i%300 == 0 {
+				os.Remove(path)
+				ok(t, must[*Log[event]](t)(Create[event](path)).Close())
+			}
+		case 1:
+			if _, err := Open[event](path + ".held"); !errors.Is(err, ErrLocked) {
+				t.Fatal(err)
+			}
+		case 2:
+			if _, err := Open[event](path + ".bad"); !errors.Is(err, ErrNotLog) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if after := openFiles(t); after != before {
+		t.Errorf("%d files open, %d before", after, before)
+	}
+	if after, _ := mapsOf(t, dir); after != mapsBefore {
+		t.Errorf("%d maps, %d before", after, mapsBefore)
+	}
+	ok(t, held.Close())
+}
+
+// However long a log is, no more of it is mapped than its header and what is being
+// written, so a 32-bit process can write one that is larger than its memory.
+func TestAddressSpaceDoesNotGrowWithTheLog(t *testing.T) {
+	dir := fastDir(t)
+	path := filepath.Join(dir, "log")
+	l := must[*Log[event]](t)(Create[event](path, SegmentSize(1<<20)))
+	recs := make([]event, 1000)
+	for l.Len()*32 < 40<<20 {
+		must[uint64](t)(l.Append(recs...))
+		if n, bytes := mapsOf(t, path); bytes > 3<<20 || n == 0 {
+			t.Fatalf("%d bytes in %d maps after %d", bytes, n, l.Len()*32)
+		}
+	}
+	ok(t, l.Close())
+}
+
+// An address is not memory: what a log has mapped and allocated, but not written,
+// takes none.
+func TestSpaceThatIsReservedTakesNoMemory(t *testing.T) {
+	path := newPath(t)
+	before := resident(t)
+	l := must[*Log[event]](t)(Create[event](path, SegmentSize(maxSegment)))
+	fillLog(t, l, 10)
+	_, mapped := mapsOf(t, path)
+	grown := resident(t) - before
+	t.Logf("%d MiB mapped, resident memory grew by %d KiB", mapped>>20, grown>>10)
+	if mapped < maxSegment || grown > 64<<20 {
+		t.Errorf("%d bytes mapped, resident memory grew by %d", mapped, grown)
+	}
+	ok(t, l.Close())
+}
+
+// resident is the process's memory, in bytes.
+func resident(t *testing.T) int64 {
+	var size, pages int64
+	fmt.Sscan(string(must[[]byte](t)(os.ReadFile("/proc/self/statm"))), &size, &pages)
+	return pages * int64(os.Getpagesize())
+}
