@@ -52,16 +52,14 @@ func (j *job) run(ctx context.Context) error {
 	days := ordered.Map(stage.Until(dates, j.stop), j.n, j.arrive, stage.Window(j.n), stage.Name("download"))
 
 	var before *day
-	return stage.ForEach(ctx, days, 1, func(_ context.Context, a *arrival) error {
+	return stage.ForEach(ctx, days, 1, func(_ context.Context, a arrival) error {
 		if a.err != nil {
 			slots.giveBack()
 			return j.write(summary{date: a.date, missing: a.err})
 		}
 		s := summarize(a.day, before, j.top)
 		first := before == nil
-		// The old one is let go before its slot is given back. And a itself may be
-		// held for longer, in a chunk of which others are yet to come.
-		before, a.day = a.day, nil
+		before = a.day // the old one is let go before its slot is given back
 		if !first {
 			slots.giveBack()
 		}
@@ -88,7 +86,7 @@ func (s slots) giveBack() { <-s }
 // arrive downloads a day, with as many attempts as it may take. A day that
 // cannot be had is no error of the run. To the pipeline all attempts are one call, so
 // the day keeps its place.
-func (j *job) arrive(ctx context.Context, d date) (*arrival, error) {
+func (j *job) arrive(ctx context.Context, d date) (arrival, error) {
 	attempts := 0
 	attempt := func(ctx context.Context, d date) (*day, error) {
 		attempts++
@@ -97,9 +95,9 @@ func (j *job) arrive(ctx context.Context, d date) (*arrival, error) {
 	got, err := retry.With(attempt, j.retry.policy(d))(ctx, d)
 	switch {
 	case err == nil:
-		return &arrival{date: d, day: got}, nil
+		return arrival{date: d, day: got}, nil
 	case ctx.Err() != nil:
-		return nil, err
+		return arrival{}, err
 	}
-	return &arrival{date: d, err: missingError{err, attempts}}, nil
+	return arrival{date: d, err: missingError{err, attempts}}, nil
 }

@@ -77,7 +77,7 @@ func TestServerHasTheDaysOfItsSpanAndNoOthers(t *testing.T) {
 // About as many requests fail as they should, in all ways there are, and no damaged
 // file is taken for a good one.
 func TestFaultsComeAtTheirRateAndAreAllNoticed(t *testing.T) {
-	const requests = 300
+	const requests = 200
 	d := mustDate("2026-01-02")
 	for _, rate := range []float64{0, 0.3, 1} {
 		h := &server{madeUp: madeUp{rows: 20, accounts: 5, faults: faults{rate: rate}}, span: span{d, 1}, requests: map[date]int{}}
