@@ -14,5 +14,7 @@ func groups(c config) []measure.Group {
 		hashRows(c),
 		chunkRows(c),
 		wordRows(c),
+		shardedRows(c),
+		routingRows(c),
 	}
 }
