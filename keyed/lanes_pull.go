@@ -49,15 +49,6 @@ func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B]) {
 		e.offer = got * 2
 	}
 	w.began, w.made = at, 0
-	if e.running < e.n && !e.pinned {
-		e.running++
-		w.permit = true
-	}
-	if len(w.touched) > 1 || !w.permit || e.pinned {
-		e.rouse()
-	} else {
-		e.tend()
-	}
 	clear(w.touched)
 	w.touched = w.touched[:0]
 }

@@ -238,6 +238,23 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 			return nil
 		}
 		free := e.running < e.n
+		if free {
+			// What it has just pulled; or earlier, when there was no permit.
+			if l, ok := w.deque.Pop(); ok {
+				if guard {
+					e.guard = false
+				}
+				e.running++
+				w.permit = true
+				if w.deque.Len() > 0 {
+					e.rouse()
+				} else {
+					e.tend()
+				}
+				e.mu.Unlock()
+				return l
+			}
+		}
 		canPull := free && !e.pulling && !e.ended && e.room(e.grain) > 0
 		canSteal := free && e.stealable(w)
 		tiny := e.grain == 1
@@ -264,17 +281,6 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 				e.guard, guard = false, false
 			}
 			e.pull(w)
-			if l, ok := w.deque.Pop(); ok {
-				if w.permit {
-					e.mu.Unlock()
-					return l
-				}
-				w.deque.Push(l)
-			}
-			if w.permit {
-				w.permit = false
-				e.running--
-			}
 			looks = 0
 			continue
 		}

@@ -38,6 +38,7 @@ func mapLanes[A any, K comparable, B any](fn, name string, in stage.Stream[A], n
 	if c.maxKeys > 0 || c.idleAfter > 0 || c.onEvict != nil {
 		argPanic(fn, "MaxKeys, IdleAfter and OnEvict are for Process, which has states")
 	}
+	checkLoad[K](fn, c)
 	if n == stage.Inline {
 		return stage.Transform(name, in, n, stage.InOrder, stage.MapFunc(fn, f), opts...)
 	}

@@ -41,6 +41,7 @@ func processSpec[A any, K comparable, S, B any, N NewState[K, S]](fn string, n i
 	stage.CheckFunc(fn, "f", f == nil)
 	make := stateMaker[K, S](fn, newState)
 	c := configure(fn, opts)
+	checkLoad[K](fn, c)
 	sp := spec[A, K, S, B]{config: c, n: n, key: key, with: f, newS: make}
 	if c.onEvict != nil {
 		bye, ok := c.onEvict.(func(K, *S))

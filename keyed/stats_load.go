@@ -31,6 +31,13 @@ func Measure[K comparable](load *Load[K]) stage.Option {
 	return stage.With(measureKey{}, load)
 }
 
+// checkLoad panics unless the load of Measure has the stage's keys.
+func checkLoad[K comparable](fn string, c config) {
+	if _, ok := c.load.(*Load[K]); c.load != nil && !ok {
+		argPanic(fn, "Measure has a %T, want a %T", c.load, (*Load[K])(nil))
+	}
+}
+
 // LoadStats is how the items of a stage fall on keys and lanes.
 type LoadStats[K comparable] struct {
 	Lanes   []LaneStats   // none with PerKey; Keys and Wait are not measured
