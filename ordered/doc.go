@@ -22,13 +22,18 @@
 //	another error, or none, for an error    Catch
 //	two streams, by a slow test             Split
 //	the first item that matches             First
+//	one sorted stream of several            Merge
+//	numbered items, back in order           Resequence
+//	the same on plain channels              Loop
+//	another way to keep the order           By
 //
 // # Ordering
 //
 // What was made of an item comes out before whatever was made of a later one,
 // for any n and window, and whichever call is done first; an error stands in the
 // place of its item (P1). The items that FlatMap makes of one value stay together
-// and in order. Both branches of a Split have the order of the input.
+// and in order. Both branches of a Split have the order of the input. Merge keeps
+// the order of its inputs, and Resequence makes one.
 //
 // The terminal has to work in order too: all do but [stage.ForEach], [stage.To]
 // and [stage.Reduce] with n > 1, and [stage.Any] and [stage.All] with n ≥ 1.
@@ -41,8 +46,11 @@
 // further ahead.
 //
 // Whenever n items can be had and the window has room for them, n calls of f run,
-// and never more (P3). If a run can never move again, its terminal returns
-// [stage.ErrStalled].
+// and never more (P3). [stage.Resizable] changes n while the stage runs. If a run
+// can never move again, its terminal returns [stage.ErrStalled].
+//
+// Merge and Resequence run in the goroutine of whoever pulls, and block while
+// their inputs do. Loop returns at once, and its calls block as they like.
 //
 // # Errors
 //
@@ -55,6 +63,10 @@
 // [stage.RecoverPanics] it is the error of its item, in its place. A call of
 // runtime.Goexit in one of the n workers is the item's error too,
 // [stage.ErrGoexit] (P9). Bad arguments panic when the stream is described (P11).
+//
+// Resequence reports what is missing as a [*GapError] and what comes again as a
+// [*DuplicateError]. An f of Loop that breaks its contract ends the program with a
+// panic that says how.
 //
 // # Cancellation
 //
@@ -71,13 +83,38 @@
 // included: n items while f is slow, at most 64·n while it is cheap, or exactly
 // what [stage.Window] says (P4). FlatMap holds, for each of its n streams, two
 // chunks of what its reader asks for at a time. Map, Filter, FilterMap and Catch
-// allocate nothing per item once they are under way (P10).
+// allocate nothing per item once they are under way (P10), but for one envelope
+// with ReplyTo. With the other strategies than Cells the window is n also while f
+// is cheap.
+//
+// Merge holds a chunk of each input, Resequence its window. Loop holds n values.
 //
 // # Goroutines
 //
 // With n ≥ 1 at most n+1 per stage, as described in package stage; FlatMap has at
 // most n, Split one more for its branches. With n = [stage.Inline] none: f runs
-// in the goroutine of whoever pulls.
+// in the goroutine of whoever pulls. With PermissionPassing and Cond a result that
+// waits for its turn waits in its worker, and another worker calls f meanwhile: so
+// there are as many goroutines as the window is large, if it is larger than n. Loop
+// has n, which end when its input has been closed and its calls have returned.
+//
+// # Strategies
+//
+// All strategies keep all promises, with the same n and window; [By] chooses one.
+// They differ in what an item costs. Cells is the default because it costs least
+// where f is cheap, and no more than the others where it is not. The other three
+// are the classics, one file each, to be read and compared:
+//
+//   - PermissionPassing (permission.go) allocates nothing per item and wakes one
+//     worker for each. A result that is early keeps a goroutine waiting.
+//   - ReplyTo (replyto.go) has no worker wait, so n goroutines are enough for any
+//     window. It allocates an envelope per item.
+//   - Cond (cond.go) is the shortest, and wakes all who wait for each item: it
+//     costs the more, the more results wait.
+//
+// Besides, a FlatMap by PermissionPassing or Cond has a worker stay with its stream
+// until that has been passed on: it never has more than n streams begun, whatever
+// its window, and of one that waits it holds a single chunk.
 //
 // # What is not promised
 //

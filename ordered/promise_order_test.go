@@ -66,9 +66,9 @@ func TestP1OutputIsInInputOrderWhateverTheScheduler(t *testing.T) {
 	for _, procs := range []int{1, 2, 4} {
 		old := runtime.GOMAXPROCS(procs)
 		for _, o := range all {
-			size := 700
+			size := 500
 			if o.strategy != ordered.Cells {
-				size = 300 // they have no cells to fill
+				size = 200 // they have no cells to fill
 			}
 			for _, n := range []int{1, 2, 4, 8} {
 				for _, w := range []int{0, 1, n, 3*n + 1} {
@@ -116,14 +116,18 @@ func TestP1DroppedItemsDoNotDisturbTheOrder(t *testing.T) {
 }
 
 func dropped(t *testing.T, by ordered.Strategy, n, w, keep int) {
+	size := 1000
+	if by != ordered.Cells {
+		size = 300
+	}
 	synctest.Test(t, func(t *testing.T) {
 		opts := append(windowed(w), ordered.By(by))
 		var want []int
-		for v := keep - 1; v < 1000; v += keep {
+		for v := keep - 1; v < size; v += keep {
 			want = append(want, v)
 		}
 		slow := func(v int) { time.Sleep(time.Duration(v/100%3) * time.Duration(v%7) * time.Millisecond) }
-		src := stage.FromSlice(upTo(1000))
+		src := stage.FromSlice(upTo(size))
 		filtered := ordered.Filter(src, n, func(_ context.Context, v int) (bool, error) { slow(v); return v%keep == keep-1, nil }, opts...)
 		mapped := ordered.FilterMap(src, n, func(_ context.Context, v int) (int, bool, error) { slow(v); return v, v%keep == keep-1, nil }, opts...)
 		flat := ordered.FlatMap(src, n, func(_ context.Context, v int) stage.Stream[int] {
@@ -193,6 +197,35 @@ func TestP1FlatMapPassesAnEndlessStreamOn(t *testing.T) {
 			if got := list(t, stage.Take(in, 500)); !slices.Equal(got, upTo(500)) {
 				t.Errorf("%v n=%d: %v", by, n, got)
 			}
+		}
+	}
+}
+
+// C08: what is collected stands where it was submitted, whoever was done first;
+// and what is left when errors are dropped keeps its order.
+func TestP1C08CollectedResultsAreInTheOrderOfSubmission(t *testing.T) {
+	const size = 1000
+	for _, o := range all {
+		for _, failing := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				in := o.over(stage.FromSlice(upTo(size)), 16, func(_ context.Context, v int) error {
+					time.Sleep(time.Duration(size-v) * time.Microsecond)
+					if failing && v%3 == 0 {
+						return oops(v)
+					}
+					return nil
+				})
+				var want []int
+				for v := range size {
+					if !failing || v%3 > 0 {
+						want = append(want, v)
+					}
+				}
+				in = ordered.Catch(in, stage.Inline, func(context.Context, error) error { return nil })
+				if got, err := stage.Collect(t.Context(), in); !slices.Equal(got, want) || err != nil {
+					t.Errorf("%s, failing %v: %d items, %v", o.name, failing, len(got), err)
+				}
+			})
 		}
 	}
 }

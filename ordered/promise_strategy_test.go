@@ -99,6 +99,32 @@ func TestEveryStrategyTakesPartInTheSearchForStalls(t *testing.T) {
 	}
 }
 
+// C44: what f may call from within, it may call from within.
+func TestC44CallsMayLookAtTheirRunAndEndIt(t *testing.T) {
+	for _, o := range all {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stats := stage.WithStats(t.Context())
+			ctx, cancel := context.WithCancelCause(ctx)
+			p := stage.NewParallelism(3)
+			looked := 0
+			err := stage.Discard(ctx, o.over(stage.FromSlice(upTo(100)), 3, func(_ context.Context, v int) error {
+				switch v {
+				case 5:
+					looked = len(stats.Stages())
+				case 6:
+					p.Set(5)
+				case 50:
+					cancel(errStop)
+				}
+				return nil
+			}, stage.Resizable(p)))
+			if err != errStop || looked == 0 && !o.inner {
+				t.Errorf("%s: %v, %d stages", o.name, err, looked)
+			}
+		})
+	}
+}
+
 // P9: a call that ignores its context does not hide the panic of another one.
 func TestP9PanicIsRaisedAlsoWhileACallIgnoresItsContext(t *testing.T) {
 	for _, o := range all {
