@@ -42,7 +42,7 @@ func TestChannelIsClosedOnceAfterTheLastSendHoweverTheRunEndsC24(t *testing.T) {
 }
 
 func TestManyCancelsAtOnceEndTheRunOnceAndLeaveNothingC48(t *testing.T) {
-	for range 100 {
+	for range rounds(100) {
 		var y yielder
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)

@@ -188,7 +188,7 @@ func TestMergeOfManyStreamsThatFailAtOnceReturnsOneErrorC37(t *testing.T) {
 	fails := func(err error) func(context.Context, int) (int, error) {
 		return func(context.Context, int) (int, error) { return 0, err }
 	}
-	for range 1000 {
+	for range rounds(1000) {
 		var ins []stage.Stream[int]
 		for _, err := range []error{errA, errB} {
 			in := stage.Map(naturals(), 2, id)

@@ -207,6 +207,15 @@ func sizes(all ...int) []int {
 	return all
 }
 
+// rounds is how often something is repeated: a fifth of it under the race
+// detector, whose point is which accesses meet and not how often.
+func rounds(k int) int {
+	if raced {
+		return (k + 4) / 5
+	}
+	return k
+}
+
 // meter counts calls.
 type meter struct{ calls, running, most atomic.Int64 }
 

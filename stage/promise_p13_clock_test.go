@@ -68,7 +68,7 @@ func TestP13ResultIsTakenAtTheInstantItIsDone(t *testing.T) {
 		t.Run(op.name, func(t *testing.T) {
 			for shape, takes := range shapes {
 				for _, n := range sizes(2, 1, 64, 8) {
-					for _, cheap := range []int{0, 500} {
+					for _, cheap := range []int{0, rounds(500)} {
 						for _, w := range []int{0, 300}[:1+n/8%2] {
 							synctest.Test(t, func(t *testing.T) { instant(t, op, shape, takes, n, cheap, w) })
 						}

@@ -262,9 +262,9 @@ func TestP4DroppedItemsLeaveTheWindow(t *testing.T) {
 func TestP4UpstreamIsNeverOfferedMoreThanTheRoom(t *testing.T) {
 	for _, op := range engineOps {
 		for _, n := range []int{1, 3} {
-			for _, w := range []int{1, 5, 70} {
+			for _, w := range sizes(1, 5, 70) {
 				synctest.Test(t, func(t *testing.T) {
-					src := &tally{t: t, size: 1200}
+					src := &tally{t: t, size: rounds(1200)}
 					var took atomic.Int64
 					var worst atomic.Int64
 					watch := stage.New(func(s *stage.Scope) stage.Reader[int] {

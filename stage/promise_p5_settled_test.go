@@ -337,7 +337,7 @@ func TestP5NothingStartsBeforeItIsAskedFor(t *testing.T) {
 func TestP5StageThatIsDoneIsGoneBeforeTheNextOneIsRead(t *testing.T) {
 	none := func(context.Context, int) error { return nil }
 	for _, op := range engineOps {
-		for _, n := range []int{stage.Inline, 1, 4} {
+		for _, n := range sizes(stage.Inline, 1, 4) {
 			synctest.Test(t, func(t *testing.T) {
 				all, some, last := &tally{t: t, size: 200}, &tally{t: t, size: 1 << 20}, &tally{t: t, size: 200}
 				read := 0

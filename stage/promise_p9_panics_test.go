@@ -96,9 +96,9 @@ func TestP9PanicIsRaisedInTheTerminalsGoroutine(t *testing.T) {
 func TestP9PanicUpstreamOfAnotherStagesWorkers(t *testing.T) {
 	for _, down := range engineRuns() {
 		for _, up := range engineOps {
-			for _, n := range []int{stage.Inline, 1, 3} {
+			for _, n := range sizes(stage.Inline, 1, 3) {
 				for _, m := range []int{1, 3} {
-					src := &tally{t: t, size: 500}
+					src := &tally{t: t, size: rounds(500) + 100}
 					in := up.over(src.stream(), n, throwAt(100, "boom"), stage.Name("up"))
 					v := raised(func() { down.run(t.Context(), in, m, throwAt(-1, nil)) })
 					want := "up"
