@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"math"
 	"sync/atomic"
 
 	"github.com/seed95b73fdc/sluice/ordered"
@@ -59,7 +58,7 @@ func (f *finder) find(ctx context.Context, print func(context.Context, hit) erro
 	found := ordered.FilterMap(files, f.cfg.n, s.search,
 		stage.Window(f.cfg.n*windowPerCall), stage.Name("search"))
 	lines := stage.FlatMap(found, stage.Inline, f.lines, stage.Name("lines"))
-	return stage.ForEach(ctx, stage.Take(lines, int(min(f.cfg.count, math.MaxInt32))), 1, print, stage.Name("print"))
+	return stage.ForEach(ctx, stage.Take(lines, int(f.cfg.count)), 1, print, stage.Name("print"))
 }
 
 // lines are the matches of a finding, and then, unless that is to be skipped,

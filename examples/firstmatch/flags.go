@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -99,8 +100,8 @@ func (c *config) check(args []string) (err error) {
 	switch {
 	case c.n < 1 || c.n > maxParallel:
 		return fmt.Errorf("invalid value %d for flag -n: it is 1 to %d", c.n, maxParallel)
-	case c.count < 1:
-		return fmt.Errorf("invalid value %d for flag -count: it is at least 1", c.count)
+	case c.count < 1 || c.count > math.MaxInt:
+		return fmt.Errorf("invalid value %d for flag -count: it is 1 to %d", c.count, math.MaxInt)
 	case !slices.Contains(orders, c.order):
 		return fmt.Errorf("invalid value %q for flag -order: it is one of %s", c.order, strings.Join(orders, ", "))
 	case slices.Contains(c.paths, ""):

@@ -62,8 +62,10 @@ func (linuxSystem) openFolder(parent *folder, name string) (f *folder, err error
 }
 
 func (linuxSystem) closeFolder(f *folder) {
-	unix.Close(f.fd)
-	f.fd = noFD
+	if f.fd != noFD {
+		unix.Close(f.fd)
+		f.fd = noFD
+	}
 }
 
 func (linuxSystem) open(f *folder, name string) (handle, info, error) {

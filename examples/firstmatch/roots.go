@@ -75,7 +75,7 @@ func cutPath(p string) (name, rest string, more bool) {
 // file is searched once, where it comes first.
 type past struct {
 	hidden  bool
-	folders []string
+	folders map[string]bool
 	names   map[string]map[string]bool // by the folder that they are in
 }
 
@@ -85,19 +85,23 @@ func (p *past) has(r root, k kind) bool {
 	if r.canon == "" {
 		return false
 	}
-	if p.in(filepath.Dir(r.canon))[filepath.Base(r.canon)] {
+	dir, name := filepath.Dir(r.canon), filepath.Base(r.canon)
+	if p.in(dir)[name] {
 		return true
 	}
 	if k != kindFile && k != kindFolder {
 		return false // a walk passes it over
 	}
-	return slices.ContainsFunc(p.folders, func(f string) bool {
-		rel, err := filepath.Rel(f, r.canon)
-		if err != nil || !filepath.IsLocal(rel) {
+	for p.hidden || !isHidden(name) {
+		if p.folders[dir] {
+			return true
+		}
+		if filepath.Dir(dir) == dir {
 			return false
 		}
-		return p.hidden || !slices.ContainsFunc(strings.Split(rel, string(os.PathSeparator)), isHidden)
-	})
+		dir, name = filepath.Dir(dir), filepath.Base(dir)
+	}
+	return false
 }
 
 func (p *past) add(r root, k kind) {
@@ -105,7 +109,10 @@ func (p *past) add(r root, k kind) {
 		return
 	}
 	if k == kindFolder {
-		p.folders = append(p.folders, r.canon)
+		if p.folders == nil {
+			p.folders = make(map[string]bool)
+		}
+		p.folders[r.canon] = true
 	}
 	dir := filepath.Dir(r.canon)
 	if p.names == nil {
@@ -120,4 +127,4 @@ func (p *past) add(r root, k kind) {
 // in are the names in a folder that have been searched as PATHs.
 func (p *past) in(canon string) map[string]bool { return p.names[canon] }
 
-func isHidden(name string) bool { return name != "." && strings.HasPrefix(name, ".") }
+func isHidden(name string) bool { return strings.HasPrefix(name, ".") }

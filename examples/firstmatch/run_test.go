@@ -81,6 +81,26 @@ type faulty struct {
 	mu    sync.Mutex
 	fails map[string]error // of files that cannot be opened, and folders that cannot be read
 	tried []string
+
+	listed, held, most int // folders: read, open now, open at once
+}
+
+func (f *faulty) openFolder(parent *folder, name string) (*folder, error) {
+	dir, err := f.system.openFolder(parent, name)
+	if err == nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.held++
+		f.most = max(f.most, f.held)
+	}
+	return dir, err
+}
+
+func (f *faulty) closeFolder(dir *folder) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held--
+	f.system.closeFolder(dir)
 }
 
 func (f *faulty) open(dir *folder, name string) (handle, info, error) {
@@ -94,6 +114,9 @@ func (f *faulty) open(dir *folder, name string) (handle, info, error) {
 }
 
 func (f *faulty) list(dir *folder) ([]entry, error) {
+	f.mu.Lock()
+	f.listed++
+	f.mu.Unlock()
 	if err := f.fails[dir.path]; err != nil {
 		return nil, &fs.PathError{Op: "read", Path: dir.path, Err: err}
 	}
@@ -149,18 +172,45 @@ func TestC131SkipErrorsReportsEachAndGoesOn(t *testing.T) {
 	r.wantError(t, "permission denied")
 }
 
-// What comes after a file that has the answer is not opened, but for the window.
+// What comes after a file that has the answer is not opened, but for what was in
+// the window before that was known: with one search at a time, nothing.
 func TestFilesAfterTheMatchAreNotOpened(t *testing.T) {
 	files := map[string]string{"a": "x"}
-	for i := range 500 {
-		files[fmt.Sprintf("b%03d", i)] = "x"
+	for i := range 200 {
+		files[fmt.Sprintf("b%02d/%d", i/5, i%5)] = "x"
 	}
 	inTree(t, files)
-	for _, n := range []int{1, 4, 16} {
+	for _, fails := range []bool{false, true} {
+		for _, n := range []int{1, 4, 16} {
+			f := &faulty{system: theSystem}
+			r := callWith(environment{sys: f}, "-n", fmt.Sprint(n), "x")
+			if fails {
+				f = &faulty{system: theSystem, fails: map[string]error{"a": fs.ErrPermission}}
+				r = callWith(environment{sys: f}, "-n", fmt.Sprint(n), "x")
+				r.wantError(t, "a: open")
+			} else {
+				r.want(t, exitFound, "a:1:1:x\n")
+			}
+			if len(f.tried) > n*windowPerCall || n == 1 && (len(f.tried) != 1 || f.listed != 1) {
+				t.Errorf("-n %d: %d files opened, %d folders read", n, len(f.tried), f.listed)
+			}
+		}
+	}
+}
+
+// A folder is open while the walk is in it, and until the last of its files is
+// opened.
+func TestFoldersAreNotHeldOpenLongerThanNeeded(t *testing.T) {
+	files := map[string]string{}
+	for i := range 200 {
+		files[fmt.Sprintf("a/b%02d/%d", i/2, i%2)] = "-"
+	}
+	inTree(t, files)
+	for _, n := range []int{1, 4} {
 		f := &faulty{system: theSystem}
-		callWith(environment{sys: f}, "-n", fmt.Sprint(n), "x").want(t, exitFound, "a:1:1:x\n")
-		if len(f.tried) > n*windowPerCall {
-			t.Errorf("-n %d: %d files opened", n, len(f.tried))
+		callWith(environment{sys: f}, "-n", fmt.Sprint(n), "x").want(t, exitNotFound, "")
+		if f.held != 0 || f.most < 3 || f.most > 3+n*windowPerCall {
+			t.Errorf("-n %d: %d folders open at once, %d at the end", n, f.most, f.held)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func checkScan(t *testing.T, n naive, data string, bufs ...int) {
 func TestC144MatchAcrossTheBorderOfAChunkAtEachOffset(t *testing.T) {
 	const show, buf = 8, 64
 	for _, text := range []string{"needle", "n", "aa", "\xffx", "naïve"} {
-		for at := range 3 * buf {
+		for at := range 2 * buf {
 			data := strings.Repeat(".", at) + text + strings.Repeat("-", 3*buf-at)
 			for _, fold := range []bool{false, true} {
 				if fold && !strings.Contains(text, "n") {
@@ -113,7 +113,7 @@ func TestReturnBeforeNewlineIsNoPartOfTheLine(t *testing.T) {
 func TestC126LongLinesAreSearchedAndShownInPart(t *testing.T) {
 	const show, buf = 16, 100
 	for _, length := range []int{show - 1, show, show + 1, show + 2, buf - 1, buf, buf + 1, buf + show, 5 * buf} {
-		for _, at := range []int{0, 1, show / 4, show/4 + 1, show / 2, length / 2, length - 7, length - 6} {
+		for _, at := range []int{0, show / 4, show/4 + 1, length / 2, length - 6} {
 			if at < 0 || at+6 > length {
 				continue
 			}
@@ -178,7 +178,7 @@ func TestScanAgreesWithTheNaiveSearchOnRandomText(t *testing.T) {
 	}
 	alphabet := []string{"a", "b", "ab", "B", "\n", "\n", "\r\n", "\r", "é", "É", "ſ", "s", "ß", "\u212a", "k", "\xff", "�", "\x00"}
 	found, none := 0, 0
-	for range 600 {
+	for range 300 {
 		var b strings.Builder
 		symbols := alphabet[:2+r.IntN(len(alphabet)-1)]
 		for range r.IntN(400) {
@@ -201,7 +201,7 @@ func TestScanAgreesWithTheNaiveSearchOnRandomText(t *testing.T) {
 			found++
 		}
 	}
-	if found < 50 || none < 50 {
+	if found < 30 || none < 30 {
 		t.Errorf("%d texts with a match and %d without prove little", found, none)
 	}
 }

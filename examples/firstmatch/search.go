@@ -92,7 +92,6 @@ func (s *searcher) search(ctx context.Context, c candidate) (f finding, found bo
 	if c.err == nil {
 		if !s.wanted(c.seq) {
 			s.folders.release(c.dir)
-			s.counts.ahead.Add(1)
 			return f, false, nil
 		}
 		s.look(ctx, &f)
@@ -194,7 +193,6 @@ func (g *scanning) open(ctx context.Context, c *candidate) (opened bool, err err
 	s := g.s
 	g.ctx, g.seq = ctx, c.seq
 	g.file = fileReader{bytes: &s.counts.bytes}
-	s.counts.opened.Add(1)
 	if c.name == stdinName && c.dir == nil {
 		g.file.src = s.stdin
 	} else {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -134,13 +133,17 @@ func agree(t *testing.T, root string, patterns int) {
 
 func TestAnswerIsThatOfASequentialSearch(t *testing.T) {
 	randomTree(t, randomSeed(t))
-	agree(t, "a", 100)
+	patterns := 100
+	if raceDetector {
+		patterns = 25
+	}
+	agree(t, "a", patterns)
 }
 
 func TestAnswerIsThatOfASequentialSearchInARealTree(t *testing.T) {
 	root := os.Getenv(treeEnv)
 	if root == "" || os.Getenv(longEnv) == "" {
-		t.Skip(fmt.Sprintf("takes long: set %s=1, and %s to a folder of some ten thousand files", longEnv, treeEnv))
+		t.Skipf("takes long: set %s=1, and %s to a folder of some ten thousand files", longEnv, treeEnv)
 	}
 	agree(t, root, 100)
 }

@@ -30,10 +30,8 @@ func (c *candidate) path() string {
 type counts struct {
 	files, bytes            atomic.Int64 // searched
 	folders                 atomic.Int64 // read
-	opened                  atomic.Int64 // files, also those that were then passed over
 	hidden, links, specials atomic.Int64 // passed over
 	large, output           atomic.Int64
-	ahead                   atomic.Int64 // taken from the walk and then not needed
 	errors                  atomic.Int64 // skipped
 	matches                 atomic.Int64
 }
