@@ -243,3 +243,23 @@ func TestPowerCutLosesNothingThatWasSyncedInAnyOrderOfSectors(t *testing.T) {
 		t.Error("the cuts have cut nothing")
 	}
 }
+
+// A block that lies in the place of another one, or in another log, is not taken
+// for what should be there.
+func TestBlockOfAnotherPlaceIsNotTaken(t *testing.T) {
+	make3 := func() []byte { return image(t, func(l *Log[event]) { fillLog(t, l, 300); ok(t, l.Close()) }) }
+	img, other := make3(), make3()
+	geo := geometryOf(32)
+	at := func(img []byte, b uint64) []byte { return img[geo.blockOffset(b):][:geo.block] }
+	swapped := append([]byte(nil), img...)
+	copy(at(swapped, 0), at(img, 1))
+	foreign := append([]byte(nil), img...)
+	copy(at(foreign, 0), at(other, 0))
+	for name, img := range map[string][]byte{"swapped": swapped, "foreign": foreign} {
+		m := newMemory()
+		m.put(memPath, img)
+		if l, err := Open[event](memPath, withSystem(m)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v, %v", name, l.Recovery(), err)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func TestCloseCutsTheFileToItsRecords(t *testing.T) {
 	open := must[fs.FileInfo](t)(os.Stat(path)).Size()
 	ok(t, l.Close())
 	size := must[fs.FileInfo](t)(os.Stat(path)).Size()
-	if open < 1<<20 || size != int64(pageUnit+wordsLen+10*100) {
+	if open < leastGrowth || size != int64(pageUnit+wordsLen+10*100) {
 		t.Errorf("%d bytes while open, %d when closed", open, size)
 	}
 }

@@ -42,18 +42,22 @@ func (l *core) grow(n uint64) error {
 	return l.retire()
 }
 
-// extend allocates to the end of the segment, or, on a disk that is almost full,
-// as many blocks as there are. Allocating comes before mapping: a page of a map
-// for which the disk has no block is a fault.
+// leastGrowth is what a small log grows by at least, in bytes.
+const leastGrowth = 256 << 10
+
+// extend doubles the file, up to the end of the segment, or, on a disk that is
+// almost full, by as many blocks as there are. Allocating comes before the first
+// access through the map: a page for which the disk has no block is a fault.
 func (l *core) extend() error {
-	number := l.allocated / l.segBytes
+	number, block := l.allocated/l.segBytes, int64(l.geo.block)
 	room := (number+1)*l.segBytes - l.allocated
+	room = min(room, max(l.allocated, leastGrowth/block*block, block))
 	for {
 		err := l.f.Allocate(l.allocated, room)
 		if err == nil {
 			break
 		}
-		room = room / 2 / int64(l.geo.block) * int64(l.geo.block)
+		room = room / 2 / block * block
 		if !noSpace(err) || room == 0 {
 			return err
 		}
