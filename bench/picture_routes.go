@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,14 +14,16 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/seed95b73fdc/sluice/bench/internal/measure"
 	"github.com/seed95b73fdc/sluice/keyed"
 )
 
-const (
-	balanceKeys   = 1_000_000
-	lookupRepeats = 15
-	lookupTurn    = 2 * time.Millisecond
-)
+// routingPlan is how much a picture of routing is made of.
+type routingPlan struct {
+	keys    int // of which shares are counted
+	repeats int
+	turn    time.Duration // of lookups, in each repeat
+}
 
 // balanceNodes are the virtual nodes per member of the first panel.
 var balanceNodes = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}
@@ -33,14 +34,18 @@ var lookupMembers = []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
 // drawRouting draws what routers cost and how even they are into dir, as
 // routing.svg and routing.png.
 func drawRouting(dir string) error {
+	return routingPlan{keys: 1_000_000, repeats: 15, turn: 2 * time.Millisecond}.draw(dir)
+}
+
+func (plan routingPlan) draw(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	balance, err := balancePlot()
+	balance, err := plan.balancePlot()
 	if err != nil {
 		return err
 	}
-	lookup, err := lookupPlot()
+	lookup, err := plan.lookupPlot()
 	if err != nil {
 		return err
 	}
@@ -54,9 +59,9 @@ func drawRouting(dir string) error {
 
 // balancePlot shows the largest share of a ring's members, over the mean, against
 // the virtual nodes, and what theory says of it.
-func balancePlot() (*plot.Plot, error) {
+func (plan routingPlan) balancePlot() (*plot.Plot, error) {
 	p := routingPlot("Largest share ÷ mean, against virtual nodes per member", balanceNodes)
-	hashes := make([]uint64, balanceKeys)
+	hashes := make([]uint64, plan.keys)
 	for i := range hashes {
 		hashes[i] = keyed.HashInt(int64(i))
 	}
@@ -92,11 +97,7 @@ func balancePlot() (*plot.Plot, error) {
 
 // largestShare returns the share of the fullest member, over the mean.
 func largestShare(members, virtualNodes int, hashes []uint64) (float64, error) {
-	names := make([]keyed.Member, members)
-	for i := range names {
-		names[i] = keyed.Member{Name: fmt.Sprint("node-", i), Weight: 1}
-	}
-	ring, err := keyed.NewRing(names, keyed.VirtualNodes(virtualNodes))
+	ring, err := keyed.NewRing(numbered(members), keyed.VirtualNodes(virtualNodes))
 	if err != nil {
 		return 0, err
 	}
@@ -111,28 +112,26 @@ func largestShare(members, virtualNodes int, hashes []uint64) (float64, error) {
 }
 
 // lookupPlot shows the time of a lookup against the number of members.
-func lookupPlot() (*plot.Plot, error) {
+func (plan routingPlan) lookupPlot() (*plot.Plot, error) {
 	p := routingPlot("Time per lookup of a key of 12 bytes, against members", lookupMembers)
-	curves := make(map[string]plotter.XYs)
-	var names []string
+	curves := make([]plotter.XYs, len(routerKinds))
 	for _, members := range lookupMembers {
-		routers := routersOf(members)
-		times := make(map[string][]float64)
-		for range lookupRepeats { // interleaved
-			for _, r := range routers {
-				times[r.name] = append(times[r.name], lookupTime(r.router))
+		routers := make([]keyed.Router, len(routerKinds))
+		times := make([][]float64, len(routerKinds))
+		for range plan.repeats { // interleaved
+			for i, kind := range routerKinds {
+				if routers[i] == nil {
+					routers[i] = kind.make(members)
+				}
+				times[i] = append(times[i], lookupTime(routers[i], plan.turn))
 			}
 		}
-		names = names[:0]
-		for _, r := range routers {
-			ts := times[r.name]
-			slices.Sort(ts)
-			curves[r.name] = append(curves[r.name], plotter.XY{X: float64(members), Y: ts[len(ts)/2]})
-			names = append(names, r.name)
+		for i, ts := range times {
+			curves[i] = append(curves[i], plotter.XY{X: float64(members), Y: measure.Summarize(ts).Median})
 		}
 	}
-	for i, name := range names {
-		if err := addCurve(p, name, curves[name], routingStyles[i], nil); err != nil {
+	for i, kind := range routerKinds {
+		if err := addCurve(p, kind.name, curves[i], routingStyles[i], nil); err != nil {
 			return nil, err
 		}
 	}
@@ -144,14 +143,14 @@ func lookupPlot() (*plot.Plot, error) {
 }
 
 // lookupTime returns the nanoseconds of a lookup.
-func lookupTime(r keyed.Router) float64 {
+func lookupTime(r keyed.Router, turn time.Duration) float64 {
 	const batch = 100
 	keys := make([]string, batch)
 	for i := range keys {
 		keys[i] = fmt.Sprintf("key-%08d", i)
 	}
 	n, start := 0, time.Now()
-	for time.Since(start) < lookupTurn {
+	for n == 0 || time.Since(start) < turn {
 		for _, key := range keys {
 			if r.Owner(key) == "" {
 				panic(errNoOwner)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/seed95b73fdc/sluice/bench/internal/measure"
 	"github.com/seed95b73fdc/sluice/keyed"
@@ -22,14 +23,10 @@ func routingRows(c config) measure.Group {
 		// A rendezvous asks each member: so many keys that a run takes about as long.
 		items := max(1, c.items/max(1, members/10))
 		j := job{upTo(items), 1, noop}
-		entries := []entry{{"hash of the key alone", routing(func(key string) string {
-			if keyed.HashString(key) == 0 {
-				return ""
-			}
-			return key
-		}), inOrder}}
-		for _, r := range routersOf(members) {
-			entries = append(entries, entry{r.name, routing(r.router.Owner), inOrder})
+		entries := []entry{{"hash of the key alone", routing(func() func(string) string { return hashAlone }), inOrder}}
+		for _, kind := range routerKinds {
+			router := sync.OnceValue(func() keyed.Router { return kind.make(members) }) // a large ring takes its time
+			entries = append(entries, entry{kind.name, routing(func() func(string) string { return router().Owner }), inOrder})
 		}
 		g.Rows = append(g.Rows, j.row(fmt.Sprintf("%d members", members), "", entries...))
 	}
@@ -40,48 +37,59 @@ func routingRows(c config) measure.Group {
 // routedMembers are the numbers of members that are measured.
 var routedMembers = []int{10, 100, 1000}
 
-type namedRouter struct {
-	name   string
-	router keyed.Router
+// hashAlone stands in for an Owner that needs no more than the hash.
+func hashAlone(key string) string {
+	if keyed.HashString(key) == 0 {
+		return ""
+	}
+	return key
 }
 
-// routersOf returns one router of each kind. Members that are made here are good.
-func routersOf(members int) []namedRouter {
-	even := make([]keyed.Member, members)
-	for i := range even {
-		even[i] = keyed.Member{Name: fmt.Sprint("node-", i), Weight: 1}
+// routerKinds make a router of so many members each.
+var routerKinds = []struct {
+	name string
+	make func(members int) keyed.Router
+}{
+	{"Modulo", func(members int) keyed.Router { return keyed.NewModulo(members) }},
+	{"Jump", func(members int) keyed.Router { return keyed.NewJump(members) }},
+	{"Ring", func(members int) keyed.Router { return must(keyed.NewRing(numbered(members))) }},
+	{"Ring in a Table", func(members int) keyed.Router { return keyed.NewTable(must(keyed.NewRing(numbered(members)))) }},
+	{"Rendezvous", func(members int) keyed.Router { return must(keyed.NewRendezvous(numbered(members))) }},
+	{"Rendezvous, weighted", func(members int) keyed.Router {
+		weighted := numbered(members)
+		weighted[0].Weight = 2
+		return must(keyed.NewRendezvous(weighted))
+	}},
+}
+
+// numbered returns members of weight 1.
+func numbered(members int) []keyed.Member {
+	ms := make([]keyed.Member, members)
+	for i := range ms {
+		ms[i] = keyed.Member{Name: fmt.Sprint("node-", i), Weight: 1}
 	}
-	weighted := append([]keyed.Member(nil), even...)
-	weighted[0].Weight = 2
-	must := func(r keyed.Router, err error) keyed.Router {
-		if err != nil {
-			panic(err)
-		}
-		return r
+	return ms
+}
+
+// must is for members that are made here, and so are good.
+func must[R keyed.Router](r R, err error) R {
+	if err != nil {
+		panic(err)
 	}
-	ring, err := keyed.NewRing(even)
-	rendezvous, err2 := keyed.NewRendezvous(even)
-	rendezvousWeighted, err3 := keyed.NewRendezvous(weighted)
-	return []namedRouter{
-		{"Modulo", keyed.NewModulo(members)},
-		{"Jump", keyed.NewJump(members)},
-		{"Ring", must(ring, err)},
-		{"Ring in a Table", keyed.NewTable(must(ring, err))},
-		{"Rendezvous", must(rendezvous, err2)},
-		{"Rendezvous, weighted", must(rendezvousWeighted, err3)},
-	}
+	return r
 }
 
 var errNoOwner = errors.New("a key without an owner")
 
 // routing asks for the owner of each item's key.
-func routing(owner func(string) string) way {
+func routing(lookup func() func(string) string) way {
 	const distinct = 1000
 	keys := make([]string, distinct)
 	for i := range keys {
 		keys[i] = fmt.Sprintf("key-%08d", i)
 	}
 	return func(ctx context.Context, j job, take func(int)) error {
+		owner := lookup()
 		for _, v := range j.items {
 			r, err := j.f(ctx, v)
 			if err != nil {
