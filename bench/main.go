@@ -57,7 +57,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	rows := fs.String("rows", "", "measure only the rows whose group/name matches this regexp, and write no file unless -out says which")
 	out := fs.String("out", "", "write the report to this file (default bench/RESULTS.md, when all rows are measured)")
 	quick := fs.Bool("quick", false, "two short repeats, to see that it runs; write no file unless -out says which")
-	pictures := fs.String("pictures", "", "draw the pictures of the ordered strategies into this folder, and measure nothing else")
+	pictures := fs.String("pictures", "", "draw the pictures of orders and routers into this folder, and measure nothing else")
 	if err := fs.Parse(args); err != nil {
 		return settings{}, err
 	}
@@ -105,7 +105,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if s.pictures != "" {
-		return drawPictures(s.pictures, s.plan, stdout)
+		return errors.Join(drawPictures(s.pictures, s.plan, stdout), drawRouting(s.pictures))
 	}
 	machine, others := measure.Here(), measure.WatchOthers()
 	c := newCalibrator()
