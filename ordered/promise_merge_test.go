@@ -155,7 +155,7 @@ func TestP5P6P7MergeClosesItsInputs(t *testing.T) {
 		})
 	}
 	// Generators have goroutines of their own, so they are run one at a time here.
-	in := ordered.Merge(cmp.Compare[int], src("short", 1), stage.Stream[int]{}, src("long", 1<<40))
+	in := ordered.Merge(cmp.Compare[int], src("short", 1), stage.Stream[int]{}, src("long", 1<<30))
 	var got []int
 	for v, err := range in.Seq(t.Context()) {
 		if err != nil {
@@ -177,7 +177,7 @@ func TestP5P6P7MergeClosesItsInputs(t *testing.T) {
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	calls := 0
-	err := stage.ForEach(ctx, ordered.Merge(func(a, b int) int { calls++; return cmp.Compare(a, b) }, src("a", 1<<40), src("b", 1<<40)), 1, func(_ context.Context, v int) error {
+	err := stage.ForEach(ctx, ordered.Merge(func(a, b int) int { calls++; return cmp.Compare(a, b) }, src("a", 1<<30), src("b", 1<<30)), 1, func(_ context.Context, v int) error {
 		if v == 100 {
 			cancel(errStop)
 			calls = 0

@@ -60,7 +60,7 @@ func TestP1ResequenceEmitsNumbersInOrderAndSaysWhatIsAmiss(t *testing.T) {
 		"twice while held":       {4, []int{2, 2, 0, 1}, []string{"0", "1", "2", "again 2"}},
 		"too late":               {1, []int{1, 0, 2}, []string{"0-0", "1", "again 0", "2"}},
 		"before the first":       {2, []int{-1, 0, 1}, []string{"again -1", "0", "1"}},
-		"far out":                {3, []int{1 << 40, 0, 1, 2}, []string{"0", "1", "2", "3-1099511627775", "1099511627776"}},
+		"far out":                {3, []int{1 << 30, 0, 1, 2}, []string{"0", "1", "2", "3-1073741823", "1073741824"}},
 		"nothing":                {3, nil, nil},
 	} {
 		if got := told(t, ordered.Resequence(stage.FromSlice(c.in), itself[int], c.window)); !slices.Equal(got, c.want) {

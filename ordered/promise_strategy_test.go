@@ -81,6 +81,73 @@ func TestP5EveryRoadOutOfARunLeavesNothing(t *testing.T) {
 	}
 }
 
+// cut reads k items of in, closes it, and goes on with next.
+func cut(in stage.Stream[int], k int, next stage.Stream[int]) stage.Stream[int] {
+	return stage.New(func(s *stage.Scope) stage.Reader[int] {
+		return &cutter{first: stage.Open(s, in), Reader: stage.Open(s, next), k: k}
+	})
+}
+
+type cutter struct {
+	first stage.Reader[int]
+	stage.Reader[int]
+	k int
+}
+
+func (c *cutter) Next(dst []stage.Try[int]) int {
+	if c.k > 0 {
+		if c.k--; c.k == 0 {
+			defer c.first.Close()
+		}
+		return c.first.Next(dst[:1])
+	}
+	return c.Reader.Next(dst)
+}
+
+func (c *cutter) Close() {
+	c.first.Close()
+	c.Reader.Close()
+}
+
+// P5, P7: a stage that is closed while its run goes on has ended its calls, and
+// has closed its source, when Close returns.
+func TestP5P7ClosedStageIsOverWhileItsRunGoesOn(t *testing.T) {
+	for _, o := range all {
+		for _, n := range []int{1, 3} {
+			synctest.Test(t, func(t *testing.T) {
+				var m meter
+				closed := false
+				src := stage.Generate(func(ctx context.Context, yield func(int) bool) error {
+					defer func() { closed = true }()
+					for v := 0; yield(v); v++ {
+					}
+					return nil
+				})
+				in := o.over(src, n, func(ctx context.Context, v int) error {
+					m.enter()
+					defer m.leave()
+					if v >= 3 {
+						<-ctx.Done()
+						if cause := context.Cause(ctx); cause != stage.ErrClosed && cause != stage.ErrEnded {
+							t.Errorf("%s: the cause is %v", o.name, cause)
+						}
+					}
+					return nil
+				})
+				later := stage.Map(stage.Of(7), stage.Inline, func(_ context.Context, v int) (int, error) {
+					if m.running.Load() != 0 || !closed {
+						t.Errorf("%s n=%d: %d calls run, source closed: %v", o.name, n, m.running.Load(), closed)
+					}
+					return v, nil
+				})
+				if got := list(t, cut(in, 3, later)); !slices.Equal(got, []int{0, 1, 2, 7}) {
+					t.Errorf("%s n=%d: %v", o.name, n, got)
+				}
+			})
+		}
+	}
+}
+
 // A run that waits for itself says so, and names the stage.
 func TestEveryStrategyTakesPartInTheSearchForStalls(t *testing.T) {
 	for _, o := range all {
