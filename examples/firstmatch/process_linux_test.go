@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -142,5 +143,34 @@ func TestProgressLeavesMatchesOnTheSameTerminalWhole(t *testing.T) {
 	}
 	if whole != 201 {
 		t.Errorf("%d whole lines on the terminal", whole)
+	}
+}
+
+// A file is never held whole, nor is a line: the memory of the process is that of
+// its buffers, however large the file.
+func TestMemoryOfTheProcessIsSmallForLargeFiles(t *testing.T) {
+	inTree(t, nil)
+	const size, limit = 256 * miB, 128 * miB // the race detector takes its share
+	for i := range 3 {
+		f := must(os.Create(fmt.Sprint("large", i)))
+		if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+			t.Skip("no large files here: ", err)
+		}
+	}
+	if os.Getenv(longEnv) == "" {
+		t.Log("one large file of three; all of them with " + longEnv + "=1")
+		os.Remove("large1")
+		os.Remove("large2")
+	}
+	cmd := child(t, "needle")
+	process(t, cmd).want(t, exitNotFound, "")
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		t.Skip("the memory of a process is not told here")
+	}
+	most := usage.Maxrss * kiB
+	t.Logf("%d MiB at most", most/miB)
+	if most > limit {
+		t.Errorf("%d bytes", most)
 	}
 }
