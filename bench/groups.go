@@ -11,6 +11,8 @@ func groups(c config) []measure.Group {
 		breakEvenRows(c),
 		limitRows(c),
 		channelRows(c),
+		sinkRows(c),
+		sinkReadRows(c),
 		hashRows(c),
 		chunkRows(c),
 		wordRows(c),
