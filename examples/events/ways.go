@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+
+	"github.com/seed95b73fdc/sluice/keyed"
+	"github.com/seed95b73fdc/sluice/sink"
+	"github.com/seed95b73fdc/sluice/stage"
+)
+
+// way is one way to do the whole job: the results of events in the file at
+// path.
+type way struct {
+	name    string
+	what    string
+	ordered bool // it promises the order of each key
+	do      func(ctx context.Context, c config, events []*Event, path string) (done, error)
+	records func(path string, c config, each func(Result)) error // of the file
+}
+
+// done is what a way has done when all results are with the system, so that they
+// survive the process.
+type done struct {
+	steals uint64
+	close  func() error // what is left to do, which the clock does not see
+}
+
+var ways = []way{
+	{"naive", "mutex queue, channel semaphore, encoding/binary", false, naive, rawRecords},
+	{"lockfree", "rings, deques, single steals, mapped file, by hand", false, lockFree, rawRecords},
+	{"sluice", "keyed.Map into sink.Write", true, sluiced, logRecords},
+	{"loop", "one goroutine, straight into the mapped file", true, loop, rawRecords},
+}
+
+func names() (all []string) {
+	for _, w := range ways {
+		all = append(all, w.name)
+	}
+	return all
+}
+
+func wayOf(name string) *way {
+	for i := range ways {
+		if ways[i].name == name {
+			return &ways[i]
+		}
+	}
+	return nil
+}
+
+// sluiced is the job with sluice. To close the log also makes it durable, which
+// the other files never are.
+func sluiced(ctx context.Context, c config, events []*Event, path string) (done, error) {
+	log, err := sink.Create[Result](path, c.durable)
+	if err != nil {
+		return done{}, err
+	}
+	load := new(keyed.Load[uint32])
+	results := keyed.Map(stage.FromSlice(events), c.workers, func(e *Event) uint32 { return e.Key },
+		func(_ context.Context, e *Event) (Result, error) { return process(e, c.work), nil }, keyed.Measure(load))
+	err = sink.Write(ctx, results, log)
+	return done{load.Stats().Steals, log.Close}, err
+}
+
+// logRecords reads what sluiced has left.
+func logRecords(path string, _ config, each func(Result)) error {
+	log, err := sink.Open[Result](path, sink.ReadOnly())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	for _, block := range log.BlocksFrom(0) {
+		for _, r := range block {
+			each(r)
+		}
+	}
+	return log.Err()
+}
