@@ -90,18 +90,27 @@ func (g *single[T]) takeRun(items []stage.Try[T], came time.Duration) (k int) {
 	return k
 }
 
+// takeOne is written out, as it is called for each item where functions of the
+// user are.
 func (g *single[T]) takeOne(v T, came time.Duration) {
-	w, err := g.weight(v)
-	if err != nil {
-		g.fail(err)
-		return
+	if g.weigh != nil {
+		w, err := g.weight(v)
+		if err != nil {
+			g.fail(err)
+			return
+		}
+		g.heaviest = max(g.heaviest, w)
+		if !g.fits(&g.cur, w) {
+			g.closeOldest()
+		}
+		g.begin(came)
+		g.cur.weight += w
+	} else {
+		g.begin(came)
 	}
-	g.heaviest = max(g.heaviest, w)
-	if !g.fits(&g.cur, w) {
-		g.close()
-	}
-	g.begin(came)
-	if g.add(&g.cur, v, w) {
+	g.cur.items = append(g.cur.items, v)
+	last := g.until != nil && g.until(v)
+	if last || len(g.cur.items) >= g.size || g.weigh != nil && g.cur.weight >= g.maxWeigh {
 		g.closeOldest()
 	}
 }

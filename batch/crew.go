@@ -50,7 +50,7 @@ type mapWorker[A any, K comparable, V any] struct {
 	_     pad
 	r     *crewReader[A, K, V]
 	buf   []stage.Try[A]
-	table map[K]V
+	table *table[K, V]
 	wait  *stage.Waiter
 	grain int
 	began time.Time // when it got what it works on
@@ -122,7 +122,7 @@ func (w *mapWorker[A, K, V]) run() {
 	r := w.r
 	defer r.leave()
 	defer w.wait.Free()
-	w.table = make(map[K]V)
+	w.table = newTable[K](r.m.reducer)
 	ctx := r.sub.Context()
 	for w.refill() {
 		for i, ok := w.claim(); ok; i, ok = w.claim() {
@@ -281,12 +281,13 @@ func (r *crewReader[A, K, V]) fail(err error) {
 
 // finish merges a worker's table with those of workers that have ended, as long as
 // there is one.
-func (r *crewReader[A, K, V]) finish(t map[K]V) {
+func (r *crewReader[A, K, V]) finish(t *table[K, V]) {
 	for {
+		mine := t.whole()
 		r.mu.Lock()
 		other := r.table
 		if other == nil {
-			r.table = t
+			r.table = mine
 			if r.left == 1 {
 				r.whole = true
 				r.done.Wake()
@@ -297,8 +298,7 @@ func (r *crewReader[A, K, V]) finish(t map[K]V) {
 		r.table = nil
 		r.left--
 		r.mu.Unlock()
-		var err error
-		if t, err = r.m.merge(r.sub, t, other); err != nil {
+		if err := t.merge(r.sub, other); err != nil {
 			r.fail(err)
 			return
 		}

@@ -30,12 +30,12 @@ func MapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Context, i
 		panic(fn + ": the context is nil")
 	}
 	if n <= 1 {
-		t := make(map[K]V)
+		t := newTable[K](m.reducer)
 		err := stage.ForEach(ctx, in, n, func(ctx context.Context, a A) error { return m.add(ctx, t, a) }, stage.Name("mapreduce"))
 		if err != nil {
 			return nil, err
 		}
-		return t, nil
+		return t.whole(), nil
 	}
 	tables := stage.New(func(s *stage.Scope) stage.Reader[map[K]V] { return openMapReduce(s, in, n, m) })
 	t, _, err := stage.First(ctx, tables)
@@ -49,39 +49,10 @@ type mapping[A any, K comparable, V any] struct {
 }
 
 // add maps a and reduces the result into t.
-func (m *mapping[A, K, V]) add(ctx context.Context, t map[K]V, a A) error {
+func (m *mapping[A, K, V]) add(ctx context.Context, t *table[K, V], a A) error {
 	k, v, err := m.mapper(ctx, a)
 	if err != nil {
 		return err
 	}
-	return m.put(ctx, t, k, v)
-}
-
-func (m *mapping[A, K, V]) put(ctx context.Context, t map[K]V, k K, v V) error {
-	old, ok := t[k]
-	if ok {
-		var err error
-		if v, err = m.reducer(ctx, old, v); err != nil {
-			return err
-		}
-	}
-	t[k] = v
-	return nil
-}
-
-// merge reduces the smaller table into the larger one.
-func (m *mapping[A, K, V]) merge(s *stage.Scope, a, b map[K]V) (map[K]V, error) {
-	if len(a) < len(b) {
-		a, b = b, a
-	}
-	ctx := s.Context()
-	for k, v := range b {
-		if s.Stopped() {
-			return nil, context.Canceled // which only says so
-		}
-		if err := m.put(ctx, a, k, v); err != nil {
-			return nil, err
-		}
-	}
-	return a, nil
+	return t.add(ctx, k, v)
 }

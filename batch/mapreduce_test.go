@@ -252,3 +252,20 @@ func TestBadArgumentsOfMapReducePanicP11(t *testing.T) {
 		}
 	}
 }
+
+// With so many keys a table no longer points to its values.
+func TestMapReduceOfManyKeys(t *testing.T) {
+	const items, keys = 300_000, 100_000
+	for _, n := range []int{1, 2} {
+		got, err := batch.MapReduce(context.Background(), stage.FromSlice(upTo(items)), n,
+			func(_ context.Context, v int) (int, int, error) { return v % keys, v, nil }, func(a, b int) int { return max(a, b) })
+		if err != nil || len(got) != keys {
+			t.Fatalf("n = %d: %d keys, %v", n, len(got), err)
+		}
+		for k, v := range got {
+			if v != items-keys+k {
+				t.Fatalf("n = %d: key %d: %d", n, k, v)
+			}
+		}
+	}
+}
