@@ -26,7 +26,8 @@ const (
 //
 // With v points each, shares differ by about one part in √v: of members of equal
 // weight the largest share is about 1 + √(2·ln n ÷ v) of the mean, 1.14 for n = 10
-// and v = 256. A lookup takes about the same time for any number of members; the
+// and v = 256. What moves when a member comes or goes is its share, that is what its
+// weight says, give or take as much. A lookup takes about the same time for any number of members; the
 // ring takes 20 to 24 bytes a point. Where points fall on the same place, which
 // with 64 bits they hardly do, all of them stay, and the place belongs to the
 // first of their members by name.

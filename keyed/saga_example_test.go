@@ -2,16 +2,15 @@ package keyed_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed95b73fdc/sluice/keyed"
 )
 
-// bank owns some accounts. It keeps with each account which changes it has seen,
-// and so bears to be told of one twice.
+// bank is the owner of some accounts. It keeps with each account which changes it
+// has seen, and so bears to be told of one twice.
 type bank struct {
-	accounts *keyed.Sharded[string, account]
+	accounts *keyed.Owners[string, account]
 }
 
 type account struct {
@@ -19,38 +18,39 @@ type account struct {
 	seen    map[string]int // what each change was
 }
 
-var errPoor = errors.New("not enough")
+func newBank() bank {
+	return bank{keyed.NewOwners[string, account](2, func(string) account {
+		return account{seen: make(map[string]int)}
+	})}
+}
 
 // change adds amount to the account, once for each id.
-func (b bank) change(id, name string, amount int) (err error) {
-	b.accounts.Update(name, func(a account, _ bool) account {
+func (b bank) change(ctx context.Context, id, name string, amount int) error {
+	return b.accounts.Do(ctx, name, func(a *account) error {
 		if _, again := a.seen[id]; again {
-			return a
+			return nil
 		}
 		if a.balance+amount < 0 {
-			err = fmt.Errorf("%w: %w", errPoor, keyed.ErrNotDone)
-			return a
-		}
-		if a.seen == nil {
-			a.seen = make(map[string]int)
+			return fmt.Errorf("not enough: %w", keyed.ErrNotDone)
 		}
 		a.seen[id] = amount
 		a.balance += amount
-		return a
+		return nil
 	})
-	return err
 }
 
 // undo takes the change back, if there was one.
-func (b bank) undo(id, name string) error {
-	b.accounts.Update(name, func(a account, _ bool) account {
+func (b bank) undo(ctx context.Context, id, name string) error {
+	return b.accounts.Do(ctx, name, func(a *account) error {
 		a.balance -= a.seen[id]
-		if a.seen != nil {
-			a.seen[id] = 0 // should it come late, it finds itself done
-		}
-		return a
+		a.seen[id] = 0 // should the change come late, it finds itself done
+		return nil
 	})
-	return nil
+}
+
+func (b bank) balance(ctx context.Context, name string) (balance int) {
+	b.accounts.Do(ctx, name, func(a *account) error { balance = a.balance; return nil })
+	return balance
 }
 
 // A transfer between two banks that have no transaction in common.
@@ -59,41 +59,40 @@ func ExampleSaga() {
 		From, To string
 		Amount   int
 	}
-	north := bank{keyed.NewSharded[string, account](4)}
-	south := bank{keyed.NewSharded[string, account](4)}
-	north.accounts.Store("ann", account{balance: 100})
+	ctx := context.Background()
+	north, south := newBank(), newBank()
+	defer north.accounts.Close(ctx)
+	defer south.accounts.Close(ctx)
+	north.change(ctx, "opening", "ann", 100)
 
 	transfers := keyed.NewSaga(&keyed.MemoryJournal{},
 		keyed.Step[transfer]{
 			Name: "withdraw",
-			Do: func(_ context.Context, c keyed.SagaCall, t transfer) error {
-				return north.change(c.ID(), t.From, -t.Amount)
+			Do: func(ctx context.Context, c keyed.SagaCall, t transfer) error {
+				return north.change(ctx, c.ID(), t.From, -t.Amount)
 			},
-			Undo: func(_ context.Context, c keyed.SagaCall, t transfer) error {
-				return north.undo(c.ID(), t.From)
+			Undo: func(ctx context.Context, c keyed.SagaCall, t transfer) error {
+				return north.undo(ctx, c.ID(), t.From)
 			},
 		},
 		keyed.Step[transfer]{
 			Name: "deposit",
-			Do: func(_ context.Context, c keyed.SagaCall, t transfer) error {
+			Do: func(ctx context.Context, c keyed.SagaCall, t transfer) error {
 				if t.To != "bob" {
 					return fmt.Errorf("no account %q: %w", t.To, keyed.ErrNotDone)
 				}
-				return south.change(c.ID(), t.To, t.Amount)
+				return south.change(ctx, c.ID(), t.To, t.Amount)
 			},
-			Undo: func(_ context.Context, c keyed.SagaCall, t transfer) error {
-				return south.undo(c.ID(), t.To)
+			Undo: func(ctx context.Context, c keyed.SagaCall, t transfer) error {
+				return south.undo(ctx, c.ID(), t.To)
 			},
 		})
 
-	ctx := context.Background()
 	fmt.Println(transfers.Run(ctx, "order 1", transfer{"ann", "bob", 70}))
 	fmt.Println(transfers.Run(ctx, "order 1", transfer{"ann", "bob", 70})) // asked again: done already
 	fmt.Println(transfers.Run(ctx, "order 2", transfer{"ann", "bob", 70}))
 	fmt.Println(transfers.Run(ctx, "order 3", transfer{"ann", "eve", 10}))
-	ann, _ := north.accounts.Load("ann")
-	bob, _ := south.accounts.Load("bob")
-	fmt.Println(ann.balance, bob.balance)
+	fmt.Println(north.balance(ctx, "ann"), south.balance(ctx, "bob"))
 	// Output:
 	// <nil>
 	// <nil>

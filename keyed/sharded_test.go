@@ -248,6 +248,37 @@ func TestShardedCountsWaitsForLocks(t *testing.T) {
 	}
 }
 
+// Nothing in a map may depend on how many Ps there were when it was made.
+func TestShardedCountsUnderAnyGOMAXPROCS(t *testing.T) { // C69
+	const goroutines, rounds = 64, 200
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(32))
+	maps := []*keyed.Sharded[int, int]{keyed.NewSharded[int, int](32)}
+	for _, procs := range []int{32, 2, 1} {
+		runtime.GOMAXPROCS(procs)
+		maps = append(maps, keyed.NewSharded[int, int](procs))
+		var wg sync.WaitGroup
+		for g := range goroutines {
+			wg.Go(func() {
+				for i := range rounds {
+					for _, m := range maps {
+						m.Update((g+i)%100, increment)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	for i, times := range []int{3, 3, 2, 1} {
+		sum := 0
+		for _, v := range maps[i].Range {
+			sum += v
+		}
+		if want := times * goroutines * rounds; sum != want {
+			t.Errorf("map %d: %d, want %d", i, sum, want)
+		}
+	}
+}
+
 // blockedOnMutex reports whether n goroutines are parked in a mutex.
 func blockedOnMutex(n int) bool {
 	buf := make([]byte, 1<<20)
