@@ -43,9 +43,9 @@
 // working directory. A folder stands for the files in and below it, but those that
 // are hidden (whose name, or a folder's, begins with a dot) are passed over unless
 // -hidden is given, and so are those larger than -max-size, symbolic links, FIFOs,
-// sockets, devices, and the file that the output goes to. A link that is itself a
-// PATH is followed; a FIFO or device that is a PATH is read as it comes, and a
-// match in it is printed at once. With -z what is in .gz and .zst files (.tgz,
+// sockets, devices, and (on Unix) the file that the output goes to. A link that is
+// itself a PATH is followed; a FIFO or device that is a PATH is read as it comes,
+// and a match in it is printed at once. With -z what is in .gz and .zst files (.tgz,
 // .tzst) is searched instead of them, if they begin as such; members one after the
 // other are one text, and a zstd window has at most 128 MiB.
 //

@@ -27,7 +27,7 @@ type listed struct {
 func sorted(ctx context.Context, walk stage.Stream[candidate], cfg config, release func(*folder)) (stage.Stream[candidate], int64, error) {
 	list := ordered.Map(walk, cfg.n, func(_ context.Context, c candidate) (listed, error) {
 		l := listed{candidate: c, base: filepath.Base(c.name)}
-		if c.err == nil && cfg.order != orderName && c.name != stdinName {
+		if c.err == nil && cfg.order != orderName && !c.isStdin() {
 			stat := os.Lstat
 			if c.dir == nil {
 				stat = os.Stat

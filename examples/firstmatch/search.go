@@ -193,7 +193,7 @@ func (g *scanning) open(ctx context.Context, c *candidate) (opened bool, err err
 	s := g.s
 	g.ctx, g.seq = ctx, c.seq
 	g.file = fileReader{bytes: &s.counts.bytes}
-	if c.name == stdinName && c.dir == nil {
+	if c.isStdin() {
 		g.file.src = s.stdin
 	} else {
 		var in info
@@ -218,7 +218,7 @@ func (g *scanning) open(ctx context.Context, c *candidate) (opened bool, err err
 	}
 	s.counts.files.Add(1)
 	var src io.Reader = &g.file
-	if s.unpack && compressed(c.name) {
+	if s.unpack && (c.isStdin() || compressed(c.name)) {
 		if src, err = g.unpack.open(src); err != nil {
 			return false, err
 		}

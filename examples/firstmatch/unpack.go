@@ -29,12 +29,8 @@ var (
 	zstdSkip = []byte{0x2a, 0x4d, 0x18}
 )
 
-// compressed reports whether a name is that of a compressed file. Standard input
-// may be one.
+// compressed reports whether a name is that of a compressed file.
 func compressed(name string) bool {
-	if name == stdinName {
-		return true
-	}
 	name = strings.ToLower(name)
 	for _, suffix := range []string{".gz", ".tgz", ".zst", ".tzst"} {
 		if strings.HasSuffix(name, suffix) {

@@ -20,11 +20,14 @@ func (c *candidate) path() string {
 	switch {
 	case c.dir != nil:
 		return c.dir.join(c.name)
-	case c.name == stdinName:
+	case c.isStdin():
 		return "(standard input)"
 	}
 	return c.name
 }
+
+// isStdin tells standard input from a file that is called so too.
+func (c *candidate) isStdin() bool { return c.dir == nil && c.name == stdinName }
 
 // counts are what a run has done so far.
 type counts struct {

@@ -80,6 +80,13 @@ func TestGlobalOrdersSortAllFiles(t *testing.T) {
 	call("-order", "mtime", "x").want(t, exitFound, filepath.FromSlash("c/z")+":1:1:x\n")
 }
 
+func TestFileCalledAsStandardInputIsAFile(t *testing.T) {
+	inTree(t, map[string]string{"a": "x", "d/-": "x\n\n", "d/b": "x\n"})
+	wantPaths(t, all(t, "-order", "size", "x"), "a", "d/b", "d/-")
+	wantPaths(t, all(t, "-order", "name", "x"), "d/-", "a", "d/b")
+	wantPaths(t, all(t, "x", "d/-"), "d/-")
+}
+
 func TestGivenOrderIsThatOfTheArguments(t *testing.T) {
 	orderTree(t)
 	wantPaths(t, all(t, "-order", "given", "x", "c", "a.txt", "a", "B"), "c/z", "a.txt", "a/b/c", "a/b.d", "a/z", "B")
