@@ -24,7 +24,7 @@ func TestComparisonAgreesWithAPlainOne(t *testing.T) {
 	t.Log("seed", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	tied := 0
-	for range 2000 {
+	for range 500 {
 		before, d := randomDay(rnd, 1), randomDay(rnd, 2)
 		top := rnd.IntN(6)
 		s := summarize(d, before, top)
@@ -64,7 +64,7 @@ func TestComparisonAgreesWithAPlainOne(t *testing.T) {
 			t.Fatalf("movers %v, want %v", s.movers, all)
 		}
 	}
-	if tied < 100 {
+	if tied < 25 {
 		t.Errorf("only %d ties at the end of the list: the test does not test them", tied)
 	}
 }

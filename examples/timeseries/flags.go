@@ -78,7 +78,7 @@ func parseFlags(args []string, stderr io.Writer) (config, error) {
 	fs.BoolVar(&cfg.verbose, "v", false, "tell of each retry")
 	fs.BoolVar(&cfg.quiet, "q", false, "no progress and no summary")
 
-	fs.IntVar(&cfg.made.rows, "rows", 5_000, "built-in server: about this many transactions a day")
+	fs.IntVar(&cfg.made.rows, "rows", 2_000, "built-in server: about this many transactions a day")
 	fs.IntVar(&cfg.made.accounts, "accounts", 1_000, "built-in server: about this many accounts")
 	fs.Uint64Var(&cfg.made.seed, "seed", 1, "built-in server: make up other data, and other faults")
 	fs.DurationVar(&cfg.made.faults.latency, "latency", 0, "built-in server: answer this much later")
