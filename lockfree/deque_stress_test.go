@@ -24,7 +24,7 @@ func scaled(t testing.TB, n int) int {
 // inTime is scaled for tests that are slow under the race detector.
 func inTime(t testing.TB, n int) int {
 	if lockfree.Guarded == "race" {
-		n /= 4
+		n /= 10
 	}
 	return scaled(t, n)
 }
