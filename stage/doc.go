@@ -29,6 +29,7 @@
 //	a running result              Scan
 //	to run ahead, to lose some    Buffer with an overflow
 //	a rate, a pause, a rhythm     Throttle, Debounce, Sample
+//	a bound on bytes in flight    Charge, Borrowed, Repaid, with a backpressure.Budget
 //	several streams into one      Merge (as they come), Concat (one by one), Zip (in pairs)
 //	one stream into several       Split, Partition (by value), Tee (all to all), Balance (to who is free)
 //	an end                        ForEach, Discard, ToChan, ToRill, Stream.Seq

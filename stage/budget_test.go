@@ -1,0 +1,160 @@
+package stage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed95b73fdc/sluice/backpressure"
+	"github.com/seed95b73fdc/sluice/ordered"
+	"github.com/seed95b73fdc/sluice/stage"
+)
+
+func weightOf(v int) int { return v % 10 }
+
+// loaned is a pipeline with a filter and two maps between the charge and the end.
+func loaned(in stage.Stream[int], b *backpressure.Budget, n int, f func(context.Context, int) (int, error)) stage.Stream[int] {
+	lent := stage.Charge(in, b, weightOf, stage.Name("lender"))
+	kept := ordered.Filter(lent, n, stage.BorrowedFilter(func(_ context.Context, v int) (bool, error) {
+		if v%100 == 13 {
+			return true, fmt.Errorf("%d is unlucky", v)
+		}
+		return v%3 != 0, nil
+	}))
+	made := stage.Map(kept, n, stage.Borrowed(f))
+	return stage.Map(made, n, stage.Repaid(func(_ context.Context, v int) (int, error) { return v, nil }))
+}
+
+func TestBudgetBoundsWhatIsInFlightOverSeveralStages(t *testing.T) {
+	for _, n := range []int{1, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			b := backpressure.NewBudget(20)
+			var weight, most atomic.Int64
+			in := loaned(items(numbers(1000)...), b, n, func(_ context.Context, v int) (int, error) {
+				if w := weight.Add(int64(weightOf(v))); w > most.Load() {
+					most.Store(w)
+				}
+				defer weight.Add(-int64(weightOf(v)))
+				time.Sleep(time.Second)
+				return v, nil
+			})
+			in = stage.Catch(in, stage.Inline, func(_ context.Context, err error) error {
+				if strings.HasSuffix(err.Error(), "unlucky") {
+					return nil
+				}
+				return err
+			})
+			k, err := stage.Count(t.Context(), in)
+			if want := 666 - 7; err != nil || k != want { // of the ten unlucky ones three are multiples of 3
+				t.Errorf("n=%d: %d items, want %d; %v", n, k, want, err)
+			}
+			if most.Load() > 20 || b.InUse() != 0 {
+				t.Errorf("n=%d: up to %d in flight at once, %d left", n, most.Load(), b.InUse())
+			}
+		})
+	}
+}
+
+func TestBudgetIsGivenBackWhateverRoadTheRunTakesP5(t *testing.T) {
+	pass := func(_ context.Context, v int) (int, error) { return v, nil }
+	for name, f := range map[string]func(context.Context, int) (int, error){
+		"passes": pass,
+		"fails":  func(_ context.Context, v int) (int, error) { return v, oops(v) },
+		"panics": func(_ context.Context, v int) (int, error) { panic(errA) },
+		"exits":  func(_ context.Context, v int) (int, error) { runtime.Goexit(); return v, nil },
+		"blocks": func(ctx context.Context, v int) (int, error) { <-ctx.Done(); return v, nil },
+	} {
+		for _, n := range []int{stage.Inline, 1, 3} {
+			if n == stage.Inline && name == "exits" {
+				continue // ends the test itself
+			}
+			synctest.Test(t, func(t *testing.T) {
+				b := backpressure.NewBudget(15)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_ = panicOf(func() { _, _, _ = stage.First(ctx, stage.Drop(loaned(items(numbers(300)...), b, n, f), 20)) })
+				if b.InUse() != 0 {
+					t.Errorf("%s, n=%d: %d left in use", name, n, b.InUse())
+				}
+			})
+		}
+	}
+}
+
+func TestItemHeavierThanTheBudgetPassesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := backpressure.NewBudget(3)
+		var running atomic.Int64
+		in := stage.Charge(items(1, 2, 9, 1, 8, 1), b, weightOf)
+		err := stage.ForEach(t.Context(), in, 6, stage.RepaidEach(func(_ context.Context, v int) error {
+			if k := running.Add(1); v > 3 && k > 1 || k > 3 {
+				t.Errorf("%d runs with %d others", v, k-1)
+			}
+			defer running.Add(-1)
+			time.Sleep(time.Second)
+			return nil
+		}))
+		if err != nil || b.InUse() != 0 {
+			t.Error(err, b.InUse())
+		}
+	})
+}
+
+func TestBudgetIsSharedByRunsAndAWaitForItIsNoStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := backpressure.NewBudget(9)
+		other, err := b.Acquire(t.Context(), 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Hour, func() { other.Release() })
+		start := time.Now()
+		k, err := stage.Count(t.Context(), loaned(items(numbers(10)...), b, 2, func(_ context.Context, v int) (int, error) { return v, nil }))
+		if k != 6 || err != nil || time.Since(start) != time.Hour {
+			t.Error(k, err, time.Since(start))
+		}
+		// And a wait for it ends with the run.
+		if other, err = b.Acquire(t.Context(), 9); err != nil {
+			t.Fatal(err)
+		}
+		defer other.Release()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := stage.Discard(ctx, stage.Charge(items(1, 2, 3), b, weightOf)); err != context.DeadlineExceeded || b.InUse() != 9 {
+			t.Error(err, b.InUse())
+		}
+	})
+}
+
+func TestNegativeWeightIsAnErrorInItsPlaceP8(t *testing.T) {
+	b := backpressure.NewBudget(5)
+	in := stage.Charge(items(1, errA, -3, 2), b, weightOf, stage.Name("lender"))
+	var got []any
+	for loan, err := range in.Seq(t.Context()) {
+		if err != nil {
+			got = append(got, err)
+			break
+		}
+		got = append(got, loan.Value)
+		loan.Release()
+	}
+	if len(got) != 2 || got[1] != errA {
+		t.Error(got)
+	}
+	_, err := stage.Count(t.Context(), stage.Charge(items(1, -3), b, weightOf, stage.Name("lender")))
+	if !errors.Is(err, backpressure.ErrWeight) || !strings.HasPrefix(err.Error(), "lender: ") || b.InUse() != 0 {
+		t.Error(err, b.InUse())
+	}
+	p, _ := panicOf(func() {
+		_ = stage.Discard(t.Context(), stage.Charge(items(1), b, func(int) int { panic(errA) }, stage.Name("lender")))
+	}).(*stage.Panic)
+	if p == nil || p.Stage != "lender" {
+		t.Error(p)
+	}
+}
