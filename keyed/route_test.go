@@ -203,6 +203,23 @@ func grown(t *testing.T, kind string, members []keyed.Member, opts []keyed.Route
 	return r
 }
 
+func TestWhatCollidesBelongsToTheFirstByName(t *testing.T) { // C99
+	equal := keyed.WithHash(func(string) uint64 { return 7 })
+	for name, members := range map[string][]keyed.Member{
+		"equal weights":   keyed.Named("c", "a", "b"),
+		"unequal weights": {{Name: "d"}, {Name: "c", Weight: 2}, {Name: "a", Weight: 2}, {Name: "b", Weight: 2}},
+	} {
+		for kind, r := range map[string]keyed.Router{
+			"ring":       ring(t, members, equal, keyed.VirtualNodes(3)),
+			"rendezvous": rendezvous(t, members, equal),
+		} {
+			if owners, err := r.Owners("k", 3); r.Owner("k") != "a" || err != nil || !slices.Equal(owners, []string{"a", "b", "c"}) {
+				t.Errorf("%s, %s: %s owns, of %v, %v", kind, name, r.Owner("k"), owners, err)
+			}
+		}
+	}
+}
+
 // permutations returns some orders of s: each rotation, forwards and backwards.
 func permutations(s []keyed.Member) (all [][]keyed.Member) {
 	for i := range s {
