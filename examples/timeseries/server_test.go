@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -148,4 +150,32 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("%q: %v, want %v", s, got, want)
 		}
 	}
+}
+
+// A handler that has things to finish, when the server is ended, is waited for.
+func TestEndOfTheServerWaitsForItsHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := &pipeNet{conns: make(chan net.Conn), closed: make(chan struct{})}
+		finished := false
+		end := serve(network, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			hang(w, r)
+			time.Sleep(time.Second)
+			finished = true
+		}))
+		transport := newTransport(environment{dial: network.dial}, 1)
+		defer transport.CloseIdleConnections()
+		failed := make(chan error)
+		go func() {
+			_, err := (&http.Client{Transport: transport}).Get("http://127.0.0.1/")
+			failed <- err
+		}()
+		synctest.Wait()
+		end()
+		if !finished {
+			t.Error("the handler still runs")
+		}
+		if err := <-failed; err == nil {
+			t.Error("the request had an answer")
+		}
+	})
 }
