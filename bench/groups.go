@@ -16,6 +16,7 @@ func groups(c config) []measure.Group {
 		hashRows(c),
 		chunkRows(c),
 		wordRows(c),
+		keyedRows(c),
 		shardedRows(c),
 		routingRows(c),
 		lockfreeRows(c),

@@ -36,9 +36,10 @@ func (t *table[A, K, S, B]) ring() {
 
 // silence ends the timer, and waits for its function.
 func (t *table[A, K, S, B]) silence() {
-	if t.rung == nil {
+	if t.rung == nil || t.silent {
 		return
 	}
+	t.silent = true
 	<-t.rung // and never given back
 	t.mu.Lock()
 	if t.timer != nil {

@@ -30,6 +30,7 @@ type table[A any, K comparable, S, B any] struct {
 	mu     sync.Mutex     // with IdleAfter
 	timer  *time.Timer    // with IdleAfter
 	rung   chan struct{}  // full while the timer's function does not run
+	silent bool           // the reader's: it has been silenced
 }
 
 // owned is a lane with its key.

@@ -18,7 +18,8 @@ import (
 // goroutine of whoever pulls. f's context ends with the run and when no more is
 // needed.
 //
-// Options are those of package stage, and [Pinned] and [PerKey].
+// Options are those of package stage, of which Resizable has no effect here, and
+// [Pinned], [PerKey] and [Measure].
 func Map[A any, K comparable, B any](in stage.Stream[A], n int, key func(A) K, f func(context.Context, A) (B, error), opts ...stage.Option) stage.Stream[B] {
 	return mapLanes("keyed.Map", "map", in, n, key, f, false, opts)
 }

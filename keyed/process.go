@@ -24,8 +24,7 @@ type NewState[K comparable, S any] interface {
 // [MaxKeys] or [IdleAfter] bounds them; [OnEvict] tells of each one that is given
 // up. With n = [stage.Inline] all of it happens in the goroutine of whoever pulls.
 //
-// Options are those of package stage, and [Pinned], [PerKey], [MaxKeys],
-// [IdleAfter] and [OnEvict].
+// Options are those of [Map], and [MaxKeys], [IdleAfter] and [OnEvict].
 func Process[A any, K comparable, S, B any, N NewState[K, S]](in stage.Stream[A], n int, key func(A) K, newState N, f func(ctx context.Context, state *S, item A) (B, error), opts ...stage.Option) stage.Stream[B] {
 	const fn = "keyed.Process"
 	sp := processSpec(fn, n, key, newState, f, opts)

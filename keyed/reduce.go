@@ -14,8 +14,7 @@ import (
 //
 // Like every terminal it returns only after every goroutine of the run has ended.
 // It returns the first error that it meets, of in, newState or f, and then no
-// states; an empty map for an empty stream. Options are those of package stage, and
-// [Pinned] and [PerKey].
+// states; an empty map for an empty stream. Options are those of [Map].
 func Reduce[A any, K comparable, S any, N NewState[K, S]](ctx context.Context, in stage.Stream[A], n int, key func(A) K, newState N, f func(ctx context.Context, state *S, item A) error, opts ...stage.Option) (map[K]S, error) {
 	const fn = "keyed.Reduce"
 	stage.CheckFunc(fn, "f", f == nil)
