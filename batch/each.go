@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -9,11 +10,14 @@ import (
 // maxWorkers bounds workers: what is larger is a mistake.
 const maxWorkers = 1 << 20
 
-// newCrew checks what all functions over a finite slice have in common.
-func newCrew(ctx context.Context, fn string, workers int) *sweep {
+// newCrew checks what all functions over a finite slice have in common. There are
+// no more workers than items.
+func newCrew(ctx context.Context, fn string, count, workers int) *sweep {
 	stage.CheckSize(fn, "workers", workers, 1)
-	stage.CheckN(fn, min(workers, maxWorkers+1))
-	return newSweep(newTeam(ctx, fn), workers)
+	if workers > maxWorkers {
+		panic(fmt.Sprintf("%s: workers is %d, want at most %d", fn, workers, maxWorkers))
+	}
+	return newSweep(newTeam(ctx, fn), min(workers, max(1, count)))
 }
 
 // Ranges calls f for consecutive ranges that together are 0 to count-1, one for
@@ -29,8 +33,8 @@ func Ranges(ctx context.Context, count, workers int, f func(ctx context.Context,
 	const fn = "batch.Ranges"
 	stage.CheckSize(fn, "count", count, 0)
 	stage.CheckFunc(fn, "f", f == nil)
-	workers = min(workers, max(1, count))
-	s := newCrew(ctx, fn, workers)
+	s := newCrew(ctx, fn, count, workers)
+	workers = len(s.workers)
 	return s.run(min(workers, count), func(w *worker) {
 		w.each(func(i int) error {
 			lo, hi := part(count, workers, i)
@@ -54,7 +58,7 @@ func Ranges(ctx context.Context, count, workers int, f func(ctx context.Context,
 func Each[T any](ctx context.Context, items []T, workers int, f func(context.Context, T) error) error {
 	const fn = "batch.Each"
 	stage.CheckFunc(fn, "f", f == nil)
-	s := newCrew(ctx, fn, workers)
+	s := newCrew(ctx, fn, len(items), workers)
 	return s.run(len(items), func(w *worker) {
 		w.each(func(i int) error { return f(w.ctx, items[i]) })
 	})
@@ -65,7 +69,7 @@ func Each[T any](ctx context.Context, items []T, workers int, f func(context.Con
 func MapSlice[A, B any](ctx context.Context, items []A, workers int, f func(context.Context, A) (B, error)) ([]B, error) {
 	const fn = "batch.MapSlice"
 	stage.CheckFunc(fn, "f", f == nil)
-	s := newCrew(ctx, fn, workers)
+	s := newCrew(ctx, fn, len(items), workers)
 	var results []B
 	if len(items) > 0 {
 		results = make([]B, len(items))

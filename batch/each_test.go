@@ -362,17 +362,18 @@ func TestBadArgumentsOfFiniteFunctionsPanicP11(t *testing.T) {
 	sum := func(a, b int) int { return a + b }
 	var nilSum func(a, b int) int
 	for want, f := range map[string]func(){
-		"batch.Each: workers is 0, want at least 1":   func() { batch.Each(ctx, upTo(1), 0, ok) },
-		"batch.Each: workers is -1, want at least 1":  func() { batch.Each(ctx, upTo(0), -1, ok) },
-		"batch.Each: f is nil":                        func() { batch.Each(ctx, upTo(1), 1, nilFunc) },
-		"batch.Each: the context is nil":              func() { batch.Each(noContext, upTo(1), 1, ok) },
-		"batch.Ranges: count is -1, want at least 0":  func() { batch.Ranges(ctx, -1, 1, nil) },
-		"batch.Ranges: f is nil":                      func() { batch.Ranges(ctx, 1, 1, nil) },
-		"batch.Ranges: workers is 0, want at least 1": func() { batch.Ranges(ctx, 1, 0, func(context.Context, int, int) error { return nil }) },
-		"batch.MapSlice: f is nil":                    func() { batch.MapSlice[int, int](ctx, upTo(1), 1, nil) },
-		"batch.Reduce: add is nil":                    func() { batch.Reduce(ctx, upTo(1), 1, 0, nilSum, sum) },
-		"batch.Reduce: merge is nil":                  func() { batch.Reduce(ctx, upTo(1), 1, 0, sum, nilSum) },
-		"batch.Fold: newState is nil":                 func() { batch.Fold[int](ctx, upTo(1), 1, nil, sum, sum) },
+		"batch.Each: workers is 0, want at least 1":            func() { batch.Each(ctx, upTo(1), 0, ok) },
+		"batch.Each: workers is 1048577, want at most 1048576": func() { batch.Each(ctx, upTo(1), 1<<20+1, ok) },
+		"batch.Each: workers is -1, want at least 1":           func() { batch.Each(ctx, upTo(0), -1, ok) },
+		"batch.Each: f is nil":                                 func() { batch.Each(ctx, upTo(1), 1, nilFunc) },
+		"batch.Each: the context is nil":                       func() { batch.Each(noContext, upTo(1), 1, ok) },
+		"batch.Ranges: count is -1, want at least 0":           func() { batch.Ranges(ctx, -1, 1, nil) },
+		"batch.Ranges: f is nil":                               func() { batch.Ranges(ctx, 1, 1, nil) },
+		"batch.Ranges: workers is 0, want at least 1":          func() { batch.Ranges(ctx, 1, 0, func(context.Context, int, int) error { return nil }) },
+		"batch.MapSlice: f is nil":                             func() { batch.MapSlice[int, int](ctx, upTo(1), 1, nil) },
+		"batch.Reduce: add is nil":                             func() { batch.Reduce(ctx, upTo(1), 1, 0, nilSum, sum) },
+		"batch.Reduce: merge is nil":                           func() { batch.Reduce(ctx, upTo(1), 1, 0, sum, nilSum) },
+		"batch.Fold: newState is nil":                          func() { batch.Fold[int](ctx, upTo(1), 1, nil, sum, sum) },
 	} {
 		if got := wantPanic(t, f); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -97,7 +97,7 @@ func shares(v reflect.Value) bool {
 func fold[S, T any](ctx context.Context, fn string, items []T, workers int, newState func() S,
 	add func(context.Context, S, T) (S, error), merge func(context.Context, S, S) (S, error),
 ) (result S, err error) {
-	s := newCrew(ctx, fn, workers)
+	s := newCrew(ctx, fn, len(items), workers)
 	p := &pieces[S]{ends: make(map[int]*piece[S]), begins: make(map[int]*piece[S])}
 	err = s.run(len(items), func(w *worker) {
 		for {

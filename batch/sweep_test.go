@@ -15,7 +15,7 @@ func TestASweepGoesOnFromSegmentToSegment(t *testing.T) {
 	for _, count := range []int{0, 1, 6, 7, 8, 100} {
 		for _, workers := range []int{1, 2, 5, 9} {
 			for bad := -1; bad < count; bad += 1 + count/10 {
-				s := newCrew(context.Background(), "test", workers)
+				s := newCrew(context.Background(), "test", count, workers)
 				s.segment = 7
 				calls := make([]atomic.Int32, count)
 				err := s.run(count, func(w *worker) {
@@ -47,7 +47,7 @@ func TestAWorkerThatTakesOverEarlierItemsHasNoCancelledContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// Item 10 fails while the third worker is in its call for item 20, which is
 		// cancelled: it goes on with what the first one has not begun.
-		s := newCrew(context.Background(), "test", 3)
+		s := newCrew(context.Background(), "test", 30, 3)
 		var cancelled, takenOver atomic.Int32
 		err := s.run(30, func(w *worker) {
 			w.each(func(i int) error {
