@@ -184,6 +184,45 @@ func TestWalkGoesNoFurtherThanItIsAsked(t *testing.T) {
 	}
 }
 
+// With room for many, the walk hands on what one folder has before it reads the
+// next one.
+func TestWalkHandsOnWhatAFolderHasBeforeItReadsTheNext(t *testing.T) {
+	inTree(t, map[string]string{"a/1": "", "a/2": "", "a/3": "", "b/1": "", "b/2": "", "c": "", "d/1": ""})
+	c := new(counts)
+	o := newFolders(theSystem)
+	defer o.closeAll()
+	w := walker{roots: newRoots(nil, true), folders: o, counts: c, wanted: func(int64) bool { return true }}
+	var got []string
+	in := stage.New(func(s *stage.Scope) stage.Reader[candidate] {
+		return &probe{stage.Open(s, w.stream()), func(n int) {
+			got = append(got, fmt.Sprintf("%d of %d", n, c.folders.Load()))
+		}}
+	})
+	if err := stage.Discard(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+	if want := "3 of 2, 3 of 3, 1 of 4, 0 of 4"; strings.Join(got, ", ") != want {
+		t.Errorf("candidates of folders %q, want %s", got, want)
+	}
+}
+
+// A probe asks for many, hands on none, and tells how many there were.
+type probe struct {
+	up   stage.Reader[candidate]
+	tell func(n int)
+}
+
+func (p *probe) Next([]stage.Try[candidate]) int {
+	for {
+		n := p.up.Next(make([]stage.Try[candidate], 64))
+		if p.tell(n); n == 0 {
+			return 0
+		}
+	}
+}
+
+func (p *probe) Close() { p.up.Close() }
+
 // At most the window is opened in vain, and nothing after that (P7).
 func TestSearchStopsSoonAfterTheMatchP7(t *testing.T) {
 	files := map[string]string{}
