@@ -14,7 +14,7 @@ func bareMaps() []storage {
 	return []storage{{"bare loop into a map", bareWrite, fileRead}}
 }
 
-func bareWrite(path string, n, chunk, _ int) error {
+func bareWrite(path string, n, _, _ int, item func(int) (record, error)) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -29,7 +29,9 @@ func bareWrite(path string, n, chunk, _ int) error {
 	}
 	recs := unsafe.Slice((*record)(unsafe.Pointer(&m[0])), n)
 	for i := range recs {
-		recs[i] = recordOf(i)
+		if recs[i], err = item(i); err != nil {
+			break
+		}
 	}
-	return errors.Join(syscall.Munmap(m), f.Close())
+	return errors.Join(err, syscall.Munmap(m), f.Close())
 }

@@ -50,8 +50,8 @@ func encodedRecords(w *bufio.Writer, recs []record) error {
 	return nil
 }
 
-func fileWrite(encode func(*bufio.Writer, []record) error, k keep) func(path string, n, chunk, writers int) error {
-	return func(path string, n, chunk, writers int) error {
+func fileWrite(encode func(*bufio.Writer, []record) error, k keep) func(path string, n, chunk, writers int, item func(int) (record, error)) error {
+	return func(path string, n, chunk, writers int, item func(int) (record, error)) error {
 		f, err := os.Create(path)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func fileWrite(encode func(*bufio.Writer, []record) error, k keep) func(path str
 		const collected = 256 << 10
 		w := bufio.NewWriterSize(f, collected)
 		var mu sync.Mutex
-		err = inChunks(n, chunk, writers, func(recs []record) error {
+		err = inChunks(n, chunk, writers, item, func(recs []record) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if err := encode(w, recs); err != nil || k == keepBuffered {
@@ -101,13 +101,13 @@ func decodeRecord(b []byte) record {
 
 var bucket = []byte("records")
 
-func boltWrite(noSync bool) func(path string, n, chunk, writers int) error {
-	return func(path string, n, chunk, writers int) error {
+func boltWrite(noSync bool) func(path string, n, chunk, writers int, item func(int) (record, error)) error {
+	return func(path string, n, chunk, writers int, item func(int) (record, error)) error {
 		db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: noSync})
 		if err != nil {
 			return err
 		}
-		err = inChunks(n, chunk, writers, func(recs []record) error {
+		err = inChunks(n, chunk, writers, item, func(recs []record) error {
 			return db.Update(func(tx *bolt.Tx) error {
 				b, err := tx.CreateBucketIfNotExists(bucket)
 				if err != nil {
@@ -115,7 +115,11 @@ func boltWrite(noSync bool) func(path string, n, chunk, writers int) error {
 				}
 				b.FillPercent = 1 // keys only grow
 				for _, r := range recs {
-					if err := b.Put(binary.BigEndian.AppendUint64(nil, r.ID), encodeRecord(nil, r)); err != nil {
+					key, err := b.NextSequence()
+					if err != nil {
+						return err
+					}
+					if err := b.Put(binary.BigEndian.AppendUint64(nil, key), encodeRecord(nil, r)); err != nil {
 						return err
 					}
 				}
@@ -149,15 +153,15 @@ func openSQLite(path, synchronous string) (*sql.DB, error) {
 	return db, nil
 }
 
-func sqliteWrite(synchronous string) func(path string, n, chunk, writers int) error {
-	return func(path string, n, chunk, writers int) error {
+func sqliteWrite(synchronous string) func(path string, n, chunk, writers int, item func(int) (record, error)) error {
+	return func(path string, n, chunk, writers int, item func(int) (record, error)) error {
 		db, err := openSQLite(path, synchronous)
 		if err != nil {
 			return err
 		}
-		_, err = db.Exec("CREATE TABLE records (id INTEGER PRIMARY KEY, k INTEGER, value INTEGER, sum INTEGER)")
+		_, err = db.Exec("CREATE TABLE records (id INTEGER, k INTEGER, value INTEGER, sum INTEGER)")
 		if err == nil {
-			err = inChunks(n, chunk, writers, func(recs []record) error { return sqliteInsert(db, recs) })
+			err = inChunks(n, chunk, writers, item, func(recs []record) error { return sqliteInsert(db, recs) })
 		}
 		return errors.Join(err, db.Close())
 	}
@@ -188,7 +192,7 @@ func sqliteRead(path string, take func(record)) error {
 		return err
 	}
 	defer db.Close()
-	rows, err := db.Query("SELECT id, k, value, sum FROM records ORDER BY id")
+	rows, err := db.Query("SELECT id, k, value, sum FROM records ORDER BY rowid")
 	if err != nil {
 		return err
 	}

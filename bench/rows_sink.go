@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,52 +19,62 @@ func recordOf(i int) record {
 	return record{id, id % 997, id * 3, ^id}
 }
 
-// id returns which record it is, or -1 if it is none that was written.
-func (r record) id() int {
-	if r != recordOf(int(r.ID)) {
-		return -1
-	}
-	return int(r.ID)
-}
-
 // storage is what a contender of the sink rows writes to.
 type storage struct {
 	name string
 	// write stores n records in a new file at path, handed over in chunks by so
-	// many writers at once; that of item i goes to writer i·writers/n.
-	write func(path string, n, chunk, writers int) error
+	// many writers at once; item i goes to writer i·writers/n.
+	write func(path string, n, chunk, writers int, item func(i int) (record, error)) error
 	// read hands out what write has stored.
 	read func(path string, take func(record)) error
 }
 
-// storing is one storage with a job. Making the file and removing it is part of
-// the job, and so is Close; what was written is read back once.
-type storing struct {
-	storage
-	dir               string
-	n, chunk, writers int
-	want              measure.Tally
-	checked           *bool
+// entry makes a way to do a job of it: f's results become the records of a new
+// file in dir, which is removed in the end. The consumer sees what was handed over,
+// and once the file is read back and compared with that.
+func (s storage) entry(dir string, chunk, writers int) entry {
+	checked := false
+	return entry{s.name, func(ctx context.Context, j job, take func(int)) error {
+		own, err := os.MkdirTemp(dir, "sluice-bench")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(own)
+		path := filepath.Join(own, "store")
+		results := make([]int, len(j.items))
+		err = s.write(path, len(j.items), chunk, writers, func(i int) (record, error) {
+			r, err := j.f(ctx, j.items[i])
+			results[i] = r
+			return recordOf(r), err
+		})
+		if err == nil && !checked {
+			checked = true
+			err = s.compare(path, results, writers)
+		}
+		for _, r := range results {
+			take(r)
+		}
+		return err
+	}, inOrder}
 }
 
-func (s storing) Name() string { return s.name }
-
-func (s storing) Run() (t measure.Tally, err error) {
-	dir, err := os.MkdirTemp(s.dir, "sluice-bench")
-	if err != nil {
-		return t, err
+// compare reads a file back.
+func (s storage) compare(path string, results []int, writers int) error {
+	var want, got measure.Tally
+	wrong := 0
+	err := s.read(path, func(r record) {
+		if r != recordOf(int(r.ID)) || writers == 1 && got.Count < len(results) && int(r.ID) != results[got.Count] {
+			wrong++
+		}
+		got.AnyOrder(int(r.ID))
+	})
+	for _, r := range results {
+		want.AnyOrder(r)
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "store")
-	if err := s.write(path, s.n, s.chunk, s.writers); err != nil || *s.checked {
-		return s.want, err
+	if err == nil && (wrong > 0 || got.Count != want.Count || got.Sum != want.Sum) {
+		err = fmt.Errorf("%d records in the file, %d of them wrong, of %d", got.Count, wrong, want.Count)
 	}
-	*s.checked = true
-	take := t.AnyOrder
-	if s.writers == 1 {
-		take = t.InOrder
-	}
-	return t, s.read(path, func(r record) { take(r.id()) })
+	return err
 }
 
 // memoryDir is a directory in memory, where there is one: so that it is not the
@@ -77,11 +88,11 @@ func memoryDir() string {
 }
 
 func storeRow(name, dir string, n, chunk, writers int, subject string, stores ...storage) measure.Row {
-	row := measure.Row{Name: name, Items: n, Want: measure.WantTally(n), Subject: subject}
-	for _, s := range stores {
-		row.Contenders = append(row.Contenders, storing{s, dir, n, chunk, writers, row.Want, new(bool)})
+	entries := make([]entry, len(stores))
+	for i, s := range stores {
+		entries[i] = s.entry(dir, chunk, writers)
 	}
-	return row
+	return job{upTo(n), writers, noop}.row(name, subject, entries...)
 }
 
 // sinkRows: what does a record cost that survives the process?
@@ -117,21 +128,19 @@ func sinkRows(c config) measure.Group {
 // sinkReadRows: and to get it back?
 func sinkReadRows(c config) measure.Group {
 	n := 4 * c.items
-	row := func(name string, n int, subject string, contenders ...measure.Contender) measure.Row {
-		return measure.Row{Name: name, Items: n, Want: measure.WantTally(n), Subject: subject, Contenders: contenders}
-	}
 	g := measure.Group{
 		Key:   "sinkread",
 		Title: "Reading records of 32 bytes, and recovery",
-		Job: "A log in memory, written before. Each record is looked at; 32 ÷ ns/item is GB/s. " +
-			"Recovery opens a log whose process was killed before any Sync: all of it has to be checked. " +
+		Job: "A log in memory, written before. Each record is handed to f; 32 ÷ ns/item is GB/s. " +
+			"Recovery opens a log whose process was killed before any Sync, so that all of it has to be checked, twenty times over, and reads it once. " +
 			"Its ns/item are to be the same for every size.",
 	}
-	records, blocks, plain := readLog("sluice Records", recordsOf, n), readLog("sluice BlocksFrom", blocksOf, n), readLog("read of 256 KiB, no checksums", bareRead, n)
-	g.Rows = append(g.Rows, row("read", n, records.Name(), records, blocks, plain))
+	records := readLog("sluice Records", recordsOf)
+	g.Rows = append(g.Rows, job{upTo(n), 1, noop}.row("read", records.name, records,
+		readLog("sluice BlocksFrom", blocksOf), readLog("read of 256 KiB, no checksums", bareRead)))
 	for _, part := range []int{16, 4, 1} {
 		k := max(n/part, 1)
-		r := row(fmt.Sprintf("recover %d", k), k, "", recovering{k, new([]byte)})
+		r := job{upTo(k), 1, noop}.row(fmt.Sprintf("recover %d", k), "", recovery())
 		r.Items *= opens
 		g.Rows = append(g.Rows, r)
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -8,7 +10,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/seed95b73fdc/sluice/bench/internal/measure"
 	"github.com/seed95b73fdc/sluice/sink"
 )
 
@@ -20,46 +21,46 @@ var (
 	sluiceInterval  = storage{"sluice Log, Interval(100ms)", logWrite(sink.Interval(100 * time.Millisecond)), logRead}
 )
 
-func logWrite(level sink.Durability) func(path string, n, chunk, writers int) error {
-	return func(path string, n, chunk, writers int) error {
+func logWrite(level sink.Durability) func(path string, n, chunk, writers int, item func(int) (record, error)) error {
+	return func(path string, n, chunk, writers int, item func(int) (record, error)) error {
 		log, err := sink.Create[record](path, level)
 		if err != nil {
 			return err
 		}
-		err = inChunks(n, chunk, writers, func(recs []record) error {
+		err = inChunks(n, chunk, writers, item, func(recs []record) error {
 			_, err := log.Append(recs...)
 			return err
 		})
-		if cerr := log.Close(); err == nil {
-			err = cerr
-		}
-		return err
+		return errors.Join(err, log.Close())
 	}
 }
 
 // inChunks has so many writers hand over their shares of n records.
-func inChunks(n, chunk, writers int, put func([]record) error) error {
-	errs := make(chan error, writers)
+func inChunks(n, chunk, writers int, item func(int) (record, error), put func([]record) error) error {
+	errs := make([]error, writers)
 	var wg sync.WaitGroup
 	for w := range writers {
-		wg.Go(func() {
-			recs := make([]record, chunk)
-			for i, end := w*n/writers, (w+1)*n/writers; i < end; {
-				k := min(chunk, end-i)
-				for j := range recs[:k] {
-					recs[j] = recordOf(i + j)
-				}
-				if err := put(recs[:k]); err != nil {
-					errs <- err
-					return
-				}
-				i += k
-			}
-		})
+		wg.Go(func() { errs[w] = share(w*n/writers, (w+1)*n/writers, chunk, item, put) })
 	}
 	wg.Wait()
-	close(errs)
-	return <-errs
+	return errors.Join(errs...)
+}
+
+func share(from, to, chunk int, item func(int) (record, error), put func([]record) error) (err error) {
+	recs := make([]record, chunk)
+	for i := from; i < to; {
+		k := min(chunk, to-i)
+		for j := range recs[:k] {
+			if recs[j], err = item(i + j); err != nil {
+				return err
+			}
+		}
+		if err := put(recs[:k]); err != nil {
+			return err
+		}
+		i += k
+	}
+	return nil
 }
 
 func logRead(path string, take func(record)) error {
@@ -111,103 +112,113 @@ func bareRead(log *sink.Log[record], f *os.File, take func(record)) error {
 	return nil
 }
 
-// ready is a log that was written before; it is made when it is needed first.
+// ready is a log that was written before, of the items it was asked for last.
 type ready struct {
-	once sync.Once
-	n    int
-	log  *sink.Log[record]
-	file *os.File
-	err  error
+	items []int
+	log   *sink.Log[record]
+	file  *os.File
 }
 
-func (r *ready) make() {
+// of makes the log, unless it is there.
+func (r *ready) of(items []int) error {
+	if r.log != nil && len(r.items) == len(items) && &r.items[0] == &items[0] {
+		return nil
+	}
 	dir, err := os.MkdirTemp(memoryDir(), "sluice-bench")
 	if err != nil {
-		r.err = err
-		return
+		return err
 	}
 	defer os.RemoveAll(dir) // the file lives as long as it is open
 	path := filepath.Join(dir, "log")
-	if r.err = logWrite(sink.Buffered)(path, r.n, 128, 1); r.err != nil {
-		return
+	const chunk = 128
+	if err := logWrite(sink.Buffered)(path, len(items), chunk, 1, itemsOf(items)); err != nil {
+		return err
 	}
-	if r.log, r.err = sink.Open[record](path, sink.ReadOnly()); r.err == nil {
-		r.file, r.err = os.Open(path)
+	if r.log, err = sink.Open[record](path, sink.ReadOnly()); err != nil {
+		return err
 	}
+	r.items = items
+	r.file, err = os.Open(path)
+	return err
 }
 
-// reading is a way to read a log.
-type reading struct {
-	name string
-	do   logReader
-	from *ready
+func itemsOf(items []int) func(int) (record, error) {
+	return func(i int) (record, error) { return recordOf(items[i]), nil }
 }
 
-func readLog(name string, do logReader, n int) measure.Contender {
-	return reading{name, do, &ready{n: n}}
-}
-
-func (r reading) Name() string { return r.name }
-
-func (r reading) Run() (t measure.Tally, err error) {
-	if r.from.once.Do(r.from.make); r.from.err != nil {
-		return t, r.from.err
-	}
-	return t, r.do(r.from.log, r.from.file, func(rec record) { t.InOrder(rec.id()) })
-}
-
-// recovering opens the log of a process that was killed, often enough that to put
-// its file there does not count.
-type recovering struct {
-	n     int
-	image *[]byte
+// readLog is a way to read a log: each record is handed to f.
+func readLog(name string, do logReader) entry {
+	var from ready
+	return entry{name, func(ctx context.Context, j job, take func(int)) error {
+		if err := from.of(j.items); err != nil {
+			return err
+		}
+		var failed error
+		err := do(from.log, from.file, func(rec record) {
+			r, err := j.f(ctx, int(rec.ID))
+			if err != nil {
+				failed = err
+			}
+			take(r)
+		})
+		return errors.Join(err, failed)
+	}, inOrder}
 }
 
 const opens = 20
 
-func (r recovering) Name() string { return "sluice Open" }
-
-func (r recovering) Run() (t measure.Tally, err error) {
-	dir, err := os.MkdirTemp(memoryDir(), "sluice-bench")
-	if err != nil {
-		return t, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "log")
-	if *r.image == nil {
-		if *r.image, err = killedLog(path, r.n); err != nil {
-			return t, err
-		}
-	}
-	if err := os.WriteFile(path, *r.image, 0o600); err != nil {
-		return t, err
-	}
-	for range opens {
-		log, err := sink.Open[record](path, sink.ReadOnly())
+// recovery opens the log of a process that was killed, often enough that to put
+// its file there, and to read it, does not count much.
+func recovery() entry {
+	var items []int
+	var image []byte
+	return entry{"sluice Open", func(ctx context.Context, j job, take func(int)) error {
+		dir, err := os.MkdirTemp(memoryDir(), "sluice-bench")
 		if err != nil {
-			return t, err
+			return err
 		}
-		t = measure.Tally{}
-		for i := range int(log.Len()) {
-			t.InOrder(i)
+		defer os.RemoveAll(dir)
+		path := filepath.Join(dir, "log")
+		if len(items) != len(j.items) || &items[0] != &j.items[0] {
+			if image, err = killedLog(path, j.items); err != nil {
+				return err
+			}
+			items = j.items
 		}
-		if err := log.Close(); err != nil {
-			return t, err
+		if err := os.WriteFile(path, image, 0o600); err != nil {
+			return err
 		}
-	}
-	return t, nil
+		for range opens - 1 {
+			log, err := sink.Open[record](path, sink.ReadOnly())
+			if err != nil {
+				return err
+			}
+			if err := log.Close(); err != nil {
+				return err
+			}
+		}
+		var failed error
+		err = logRead(path, func(rec record) {
+			r, err := j.f(ctx, int(rec.ID))
+			if err != nil {
+				failed = err
+			}
+			take(r)
+		})
+		return errors.Join(err, failed)
+	}, inOrder}
 }
 
-// killedLog is the file of a log of n records as a process leaves it that is
-// killed.
-func killedLog(path string, n int) ([]byte, error) {
+// killedLog is the file of a log as a process leaves it that is killed.
+func killedLog(path string, items []int) ([]byte, error) {
 	defer os.Remove(path)
 	log, err := sink.Create[record](path)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	err = inChunks(n, 128, 1, func(recs []record) error {
+	const chunk = 128
+	err = inChunks(len(items), chunk, 1, itemsOf(items), func(recs []record) error {
 		_, err := log.Append(recs...)
 		return err
 	})

@@ -78,11 +78,11 @@ func (d *drainReader[T]) run() error {
 		d.pace(time.Since(asked))
 		var failed error
 		d.values = d.values[:0]
-		for _, item := range d.items[:got] {
-			if failed = item.Error; failed != nil {
+		for i := range d.items[:got] {
+			if failed = d.items[i].Error; failed != nil {
 				break
 			}
-			d.values = append(d.values, item.Value)
+			d.values = append(d.values, d.items[i].Value)
 		}
 		clear(d.items[:got])
 		over, err := false, error(nil)
