@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,16 +146,15 @@ func TestP13MergeEmitsAsSoonAsEveryInputHasAnItem(t *testing.T) {
 
 // P5, P6, P7: each input is closed when it has ended, and all are at an early end.
 func TestP5P6P7MergeClosesItsInputs(t *testing.T) {
-	closed := map[string]int{}
+	closed := map[string]*atomic.Int64{"short": {}, "long": {}, "a": {}, "b": {}} // by the sources, each in its goroutine
 	src := func(name string, size int) stage.Stream[int] {
 		return stage.Generate(func(_ context.Context, yield func(int) bool) error {
-			defer func() { closed[name]++ }()
+			defer closed[name].Add(1)
 			for v := 0; v < size && yield(v); v++ {
 			}
 			return nil
 		})
 	}
-	// Generators have goroutines of their own, so they are run one at a time here.
 	in := ordered.Merge(cmp.Compare[int], src("short", 1), stage.Stream[int]{}, src("long", 1<<30))
 	var got []int
 	for v, err := range in.Seq(t.Context()) {
@@ -162,14 +162,14 @@ func TestP5P6P7MergeClosesItsInputs(t *testing.T) {
 			t.Error(err)
 		}
 		if got = append(got, v); len(got) == 3 {
-			if closed["short"] != 1 {
+			if closed["short"].Load() != 1 {
 				t.Error("the input that has ended is open")
 			}
 			break
 		}
 	}
-	if closed["long"] != 1 || !slices.Equal(got, []int{0, 0, 1}) {
-		t.Errorf("%v, closed %v", got, closed)
+	if k := closed["long"].Load(); k != 1 || !slices.Equal(got, []int{0, 0, 1}) {
+		t.Errorf("%v, the long input was closed %d times", got, k)
 	}
 	if v, err := stage.Collect(t.Context(), ordered.Merge(cmp.Compare[int])); v != nil || err != nil {
 		t.Errorf("of nothing: %v, %v", v, err)
@@ -184,8 +184,8 @@ func TestP5P6P7MergeClosesItsInputs(t *testing.T) {
 		}
 		return nil
 	})
-	if err != errStop || calls > 0 {
-		t.Errorf("cancelled: %v, %d more calls", err, calls)
+	if err != errStop || calls > 0 || closed["a"].Load() != 1 || closed["b"].Load() != 1 {
+		t.Errorf("cancelled: %v, %d more calls, closed %d, %d", err, calls, closed["a"].Load(), closed["b"].Load())
 	}
 }
 

@@ -70,8 +70,8 @@ func TestP1OutputIsInInputOrderWhateverTheScheduler(t *testing.T) {
 			if o.strategy != ordered.Cells {
 				size = 200 // they have no cells to fill
 			}
-			for _, n := range []int{1, 2, 4, 8} {
-				for _, w := range []int{0, 1, n, 3*n + 1} {
+			for _, n := range sizes(2, 1, 4, 8) {
+				for _, w := range sizes(0, 1, n, 3*n+1) {
 					if o.strategy != ordered.Cells && (n == 1 || n == 4 || w == 1 || w == n) {
 						continue
 					}
@@ -102,8 +102,8 @@ func TestP1OutputIsInInputOrderWhateverTheScheduler(t *testing.T) {
 // What is dropped leaves no gap and no mark.
 func TestP1DroppedItemsDoNotDisturbTheOrder(t *testing.T) {
 	for _, by := range strategies {
-		for _, n := range []int{stage.Inline, 1, 2, 8} {
-			for _, w := range []int{0, 1, 100} {
+		for _, n := range sizes(2, stage.Inline, 1, 8) {
+			for _, w := range sizes(0, 1, 100) {
 				for _, keep := range []int{1, 2, 64, 65, 3000} {
 					if by != ordered.Cells && (n < 2 || w == 1 || keep == 64 || keep == 1 || n == 2 && w == 0) {
 						continue

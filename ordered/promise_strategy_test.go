@@ -312,14 +312,13 @@ func TestP12StatsTellWhatAStageDoes(t *testing.T) {
 				return v, nil
 			}, ordered.By(by), stage.Name("mine"), stage.Window(3))
 			caught := stage.Catch(in, stage.Inline, func(context.Context, error) error { return nil })
-			var during []stage.StageStats
-			time.AfterFunc(2500*time.Millisecond, func() { during = stats.Stages() })
-			// Calls: 1–5, 2–6, 5+1–10, 6+1–11 (the source makes one at a time), …
+			during := make(chan []stage.StageStats, 1)
+			time.AfterFunc(2500*time.Millisecond, func() { during <- stats.Stages() })
 			k, err := stage.Count(ctx, caught)
 			if k != 5 || err != nil {
 				t.Errorf("%v: %d, %v", by, k, err)
 			}
-			s := during[0]
+			s := (<-during)[0]
 			s.Starved = 0
 			if want := (stage.StageStats{Name: "mine", N: 2, In: 2, InFlight: 2, Window: 3, Calls: 2}); s != want {
 				t.Errorf("%v: %+v, want %+v", by, s, want)
