@@ -16,7 +16,7 @@ import (
 // of each key sees its items in order, and the results leave in order, although
 // lanes move between workers all the time.
 func TestOrderSurvivesStealingP2(t *testing.T) {
-	const keys, items, rounds = 997, 2_000_000 / raceScale, 8
+	const keys, items, rounds = 997, 2_000_000 / (raceScale*raceScale/4 + 1), 8
 	var steals uint64
 	total := 0
 	for round := 0; round < rounds || steals == 0 && round < 10*rounds; round++ {
@@ -50,7 +50,7 @@ func TestOrderSurvivesStealingP2(t *testing.T) {
 }
 
 func TestLoadFindsTheHotKeyC125(t *testing.T) {
-	const items, hot = 100_000, 17
+	const items, hot = 100_000 / raceScale, 17
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -71,7 +71,7 @@ func TestLoadFindsTheHotKeyC125(t *testing.T) {
 		done += l.Done
 	}
 	h := s.Hottest[0]
-	if done != items || h.Key != hot || h.Share < 0.35 || h.Share-h.Over > 0.45 || s.Lanes[h.Lane].Share < 0.35 {
+	if done != items || h.Key != hot || h.Share < 0.3 || h.Share-h.Over > 0.5 || s.Lanes[h.Lane].Share < 0.35 {
 		t.Errorf("%d done, hottest %+v", done, h)
 	}
 	if words := s.Skew(); !strings.HasPrefix(words, "key 17 is ") || !strings.Contains(words, "of the load, and ") {
