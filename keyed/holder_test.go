@@ -286,6 +286,29 @@ func TestTermIsNotSureFromTheMomentOnAtWhichTheLeaseEnds(t *testing.T) {
 	})
 }
 
+// The renewal is granted in time, but the answer comes when the work has been told
+// to stop, and would make the holder sure for another while.
+func TestTermThatIsLostStaysLost(t *testing.T) {
+	holderTest(t, "", func(t *testing.T, store *scripted, h *keyed.Holder) {
+		store.renew = func(_ context.Context, real func() (keyed.Lease, error)) (keyed.Lease, error) {
+			l, err := real()
+			time.Sleep(6 * time.Second) // asked at 3⅓ s, sure until 9 s
+			return l, err
+		}
+		err := h.Hold(t.Context(), "p", func(ctx context.Context, term *keyed.Term) error {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			if err := term.Sure(); !errors.Is(err, keyed.ErrLeaseLost) {
+				t.Errorf("got %v", err)
+			}
+			return nil
+		})
+		if !errors.Is(err, keyed.ErrLeaseLost) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 func TestHolderErrorsOfHold(t *testing.T) {
 	lose := func(context.Context, func() (keyed.Lease, error)) (keyed.Lease, error) {
 		return keyed.Lease{}, keyed.ErrLeaseLost
