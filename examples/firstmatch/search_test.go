@@ -22,7 +22,7 @@ func TestSettleKeepsTheLeastPlace(t *testing.T) {
 	if !s.wanted(1 << 60) {
 		t.Error("nothing is settled, and yet something is not wanted")
 	}
-	for _, seq := range []int64{9, 7, 8, 7} {
+	for _, seq := range []int64{9, 7, 8} {
 		s.settle(seq)
 	}
 	if !s.wanted(6) || !s.wanted(7) || s.wanted(8) {
