@@ -266,6 +266,67 @@ func TestP6ErrorThatCameFirstIsNotMasked(t *testing.T) {
 	}
 }
 
+// P6: upstream has an item, but meanwhile the run has been cancelled.
+func TestP6ItemThatComesWithTheCancellationIsNotCalled(t *testing.T) {
+	for _, o := range all {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		src := stage.New(func(*stage.Scope) stage.Reader[int] {
+			return &scripted{next: func(v int) {
+				if v == 3 {
+					cancel(errStop)
+				}
+			}}
+		})
+		var m meter
+		err := stage.Discard(ctx, o.over(src, 1, func(context.Context, int) error { m.calls.Add(1); return nil }))
+		if calls := m.calls.Load(); err != errStop || calls > 3 {
+			t.Errorf("%s: %v, %d calls", o.name, err, calls)
+		}
+	}
+}
+
+// scripted emits 0, 1, 2, …, one at a time, and calls next before each.
+type scripted struct {
+	next   func(v int)
+	at     int
+	closed *atomic.Int64
+}
+
+func (r *scripted) Next(dst []stage.Try[int]) int {
+	r.next(r.at)
+	dst[0] = stage.Try[int]{Value: r.at}
+	r.at++
+	return 1
+}
+
+func (r *scripted) Close() {
+	if r.closed != nil {
+		r.closed.Add(1)
+	}
+}
+
+// P5, P9: a stream that panics is closed like any other.
+func TestP5P9StreamThatPanicsIsClosed(t *testing.T) {
+	for _, by := range strategies {
+		for _, n := range []int{1, 3} {
+			var closed atomic.Int64
+			in := ordered.FlatMap(stage.Of(1), n, func(context.Context, int) stage.Stream[int] {
+				return stage.New(func(*stage.Scope) stage.Reader[int] {
+					return &scripted{closed: &closed, next: func(v int) {
+						if v == 2 {
+							panic(errStop)
+						}
+					}}
+				})
+			}, ordered.By(by))
+			p, ok := raised(func() { stage.Discard(t.Context(), in) }).(*stage.Panic)
+			if !ok || p.Value != errStop || closed.Load() == 0 {
+				t.Errorf("%v n=%d: raised %v, closed %d times", by, n, p, closed.Load())
+			}
+		}
+	}
+}
+
 // P4: of the streams that wait for their turn, each holds two chunks of what the
 // reader asks for at most; here that is one item.
 func TestP4FlatMapHoldsTwoChunksOfAStreamThatWaits(t *testing.T) {
