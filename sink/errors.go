@@ -36,6 +36,10 @@ var (
 	ErrDropped = errors.New("sink: record has been dropped")
 )
 
+// ErrPosition is returned by SQL when another run has moved the position of its job
+// since this one has read it. Nothing of the batch that found it is in the database.
+var ErrPosition = errors.New("sink: position was moved by another run")
+
 // CorruptError says where a log is damaged: the records before Record are good,
 // and those from it to the end of its block, at least one, are not what was
 // written. errors.Is finds ErrCorrupt in it.

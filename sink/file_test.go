@@ -111,7 +111,7 @@ func TestP13RotationByTimeNeedsNoFurtherWrite(t *testing.T) {
 		if len(shown(m)) != 0 {
 			t.Errorf("too early: %v", shown(m))
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if got := shown(m); len(got) != 1 || string(m.get("dir/"+got[0])) != "a\nb\n" {
 			t.Errorf("after a minute: %v", got)

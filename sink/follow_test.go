@@ -223,3 +223,39 @@ func TestDroppedWhileItIsRead(t *testing.T) {
 	}
 	ok(t, l.Close())
 }
+
+// What another process drops while it is followed is told from what is damaged.
+func TestDroppedByAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		l := must[*Log[event]](t)(Create[event](memPath, withSystem(m)))
+		fillLog(t, l, 500)
+		known := must[*Log[event]](t)(Open[event](memPath, withSystem(m), ReadOnly()))
+		late := must[*Log[event]](t)(Open[event](memPath, withSystem(m), ReadOnly()))
+		ended := make(chan struct{})
+		go func() { // has seen all, and waits
+			defer close(ended)
+			for i := range late.FollowFrom(t.Context(), 499) {
+				if i != 499 {
+					t.Errorf("record %d", i)
+				}
+			}
+		}()
+		synctest.Wait()
+		fillLog(t, l, 500)
+		ok(t, l.Drop(1000))
+		time.Sleep(time.Minute)
+		<-ended
+		for i := range known.Records() {
+			t.Errorf("record %d", i)
+			break
+		}
+		for _, r := range []*Log[event]{late, known} {
+			if !errors.Is(r.Err(), ErrDropped) {
+				t.Errorf("Err: %v", r.Err())
+			}
+			ok(t, r.Close())
+		}
+		ok(t, l.Close())
+	})
+}

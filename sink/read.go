@@ -53,7 +53,7 @@ func (r *reader) more() (first uint64, records []byte, err error) {
 		}
 	}
 	if n <= k {
-		return r.next, nil, nil
+		return r.next, nil, nil // or dropped, which await finds out
 	}
 	first = r.next
 	r.next = b*l.geo.per + n
@@ -94,9 +94,24 @@ func (r *reader) block(b uint64) (n uint64, block []byte, err error) {
 	}
 	known := r.l.durable.Load()
 	if start := b * r.l.geo.per; n < r.l.geo.per && start+n < known {
+		if r.l.refresh(); start < r.l.first.Load() {
+			return 0, nil, ErrDropped
+		}
 		return 0, nil, &CorruptError{Path: r.l.path, Record: start + n, Offset: r.l.geo.offset(start + n)}
 	}
 	return n, r.window[:size], nil
+}
+
+// refresh learns what the process that writes the log has dropped since it was
+// opened for reading.
+func (l *core) refresh() {
+	if !l.conf.readOnly {
+		return
+	}
+	head := make([]byte, fineOffset)
+	if _, err := l.f.ReadAt(head, 0); err == nil {
+		l.first.Store(max(l.first.Load(), decodeCheckpoint(head, l.id).first))
+	}
 }
 
 // load reads the window from block b on, and returns how many records of b are good.
@@ -244,6 +259,9 @@ func (r *reader) await(ctx context.Context) error {
 		return pathError("read", l.path, err)
 	case size < l.geo.end(r.next):
 		return pathError("follow", l.path, ErrShrunk)
+	}
+	if l.refresh(); r.next < l.first.Load() {
+		return ErrDropped
 	}
 	t := time.NewTimer(l.conf.poll)
 	defer t.Stop()

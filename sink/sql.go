@@ -10,10 +10,6 @@ import (
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
-// ErrPosition: another run has moved the position of a resumable SQL sink since
-// this one has read it. Nothing of the batch that found it is in the database.
-var ErrPosition = errors.New("sink: position was moved by another run")
-
 // SQLOption sets a property of SQL.
 type SQLOption func(*sqlConfig)
 
