@@ -144,7 +144,7 @@ func (r *agedReader[T]) park(until time.Duration, aging bool) bool {
 	}
 	woken, fired := r.item.ParkUntil(r.timer.C)
 	if fired {
-		r.armed = 0
+		r.armed = 0 // should the two clocks ever disagree
 	}
 	return woken || fired
 }
