@@ -304,24 +304,21 @@ func TestStandardInputIsSearchedAsItComes(t *testing.T) {
 	callWith(env, "y", "-").wantError(t, "(standard input): broken")
 }
 
-// A match on standard input is told while that is still open.
+// A match on standard input is told while that is still open, each of them.
 func TestMatchIsPrintedBeforeTheInputEnds(t *testing.T) {
 	in, feed := io.Pipe()
 	got, out := io.Pipe()
 	done := make(chan result, 1)
 	go func() {
-		done <- callWith(environment{sys: theSystem, stdin: in, stdout: out}, "-count", "2", "x", "-")
+		done <- callWith(environment{sys: theSystem, stdin: in, stdout: out}, "-count", "4", "x", "-")
 		in.Close()
 	}()
-	io.WriteString(feed, "-\nx1\n")
-	const first = "(standard input):2:1:x1\n"
-	if line := make([]byte, len(first)); must(io.ReadFull(got, line)) != len(first) || string(line) != first {
-		t.Errorf("%q", line)
-	}
-	go io.WriteString(feed, "x2\n")
-	const second = "(standard input):3:1:x2\n"
-	if line := make([]byte, len(second)); must(io.ReadFull(got, line)) != len(second) || string(line) != second {
-		t.Errorf("%q", line)
+	for i := range 4 {
+		go io.WriteString(feed, "-\nx\n")
+		want := fmt.Sprintf("(standard input):%d:1:x\n", 2*i+2)
+		if line := make([]byte, len(want)); must(io.ReadFull(got, line)) != len(want) || string(line) != want {
+			t.Errorf("%q, want %q", line, want)
+		}
 	}
 	if r := <-done; r.code != exitFound {
 		t.Errorf("%+v", r)
