@@ -343,7 +343,7 @@ func TestDoAndCloseAtOnceLoseNothing(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	rounds := 60
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		rounds = 20
 	}
 	accepted, refused, shared := 0, 0, 0

@@ -79,7 +79,7 @@ func TestMapReduceTakesReducersOfAllForms(t *testing.T) {
 func TestMapReduceRunsNCallsAtOnceP3(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, n := range []int{2, 3, 4} {
-			for first := 0; first+n <= 1500; first += 97 {
+			for first := 0; first+n <= 1500; first += 311 {
 				together := make(chan struct{})
 				var arrived, running, most atomic.Int32
 				_, err := batch.MapReduce(context.Background(), stage.FromSlice(upTo(1500)), n,

@@ -217,3 +217,26 @@ func TestARunThatCanNeverMoveIsStillSeenP12(t *testing.T) {
 	}
 	t.Log(err)
 }
+
+// While a batch is in the reader's hands, the next ones are filled elsewhere.
+func TestReuseLeavesABatchAloneUntilTheNextIsAskedFor(t *testing.T) {
+	for name, opts := range ways {
+		bubble(t, func(t *testing.T) {
+			next := 0
+			in := batch.Chunk(stage.FromSlice(upTo(100)), 3, append(opts, batch.Reuse())...)
+			err := stage.ForEach(context.Background(), in, 1, func(ctx context.Context, b []int) error {
+				sleep(ctx, ms) // whoever can fill a batch does so now
+				for _, v := range b {
+					if v != next {
+						return fmt.Errorf("got %d, want %d", v, next)
+					}
+					next++
+				}
+				return nil
+			})
+			if err != nil || next != 100 {
+				t.Errorf("%s: %d items, %v", name, next, err)
+			}
+		})
+	}
+}
