@@ -355,6 +355,26 @@ func TestGoexitIsTheErrorOfItsItemAndCostsNoWorkerP9(t *testing.T) {
 	})
 }
 
+// The third worker's first call ends its goroutine; the items before it are shared
+// by three all the same.
+func TestAfterGoexitThereAreAsManyWorkersAsBeforeP3(t *testing.T) {
+	for _, name := range []string{"Each", "MapSlice", "Reduce"} {
+		bubble(t, func(t *testing.T) {
+			start := time.Now()
+			err := finite[name](context.Background(), 90, 3, func(_ context.Context, v int) error {
+				if v == 60 {
+					runtime.Goexit()
+				}
+				time.Sleep(ms)
+				return nil
+			})
+			if d := time.Since(start); !errors.Is(err, stage.ErrGoexit) || d > 21*ms {
+				t.Errorf("%s: %v after %v", name, err, d)
+			}
+		})
+	}
+}
+
 func TestBadArgumentsOfFiniteFunctionsPanicP11(t *testing.T) {
 	ctx := context.Background()
 	ok := func(context.Context, int) error { return nil }
