@@ -197,3 +197,24 @@ func TestReduceReturnsTheStateOfEachKey(t *testing.T) {
 		}
 	}
 }
+
+func TestProcessEndsOnlyWhenAllStatesHaveBeenPartedWith(t *testing.T) {
+	for _, opt := range []stage.Option{stage.Name("hashed"), keyed.PerKey(), keyed.Pinned()} {
+		synctest.Test(t, func(t *testing.T) {
+			const keys = 50
+			var mu sync.Mutex
+			parted := 0
+			out := keyed.Process(stage.FromSlice(numbers(keys)), 3, identity, func() int { return 0 },
+				func(_ context.Context, _ *int, v int) (int, error) { return v, nil }, opt,
+				keyed.OnEvict(func(int, *int) {
+					time.Sleep(time.Second)
+					mu.Lock()
+					parted++
+					mu.Unlock()
+				}))
+			if err := stage.Discard(t.Context(), out); err != nil || parted != keys {
+				t.Errorf("the run ended after %d of %d states, %v", parted, keys, err)
+			}
+		})
+	}
+}
