@@ -356,6 +356,31 @@ func TestP4FlatMapHoldsTwoChunksOfAStreamThatWaits(t *testing.T) {
 	}
 }
 
+// P4: nor does the stream that is being passed on run ahead of a slow reader.
+func TestP4FlatMapPassesAStreamOnAtThePaceOfItsReader(t *testing.T) {
+	for _, by := range strategies {
+		synctest.Test(t, func(t *testing.T) {
+			var made atomic.Int64
+			in := ordered.FlatMap(stage.Of(0), 2, func(context.Context, int) stage.Stream[int] {
+				return stage.Map(stage.FromSlice(upTo(1000)), stage.Inline, func(_ context.Context, v int) (int, error) {
+					made.Add(1)
+					return v, nil
+				})
+			}, ordered.By(by))
+			err := stage.ForEach(t.Context(), in, 1, func(_ context.Context, v int) error {
+				time.Sleep(time.Second)
+				if ahead := int(made.Load()) - v - 1; ahead > 2 {
+					return oops(ahead)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("%v: ahead by %v", by, err)
+			}
+		})
+	}
+}
+
 // P12: counts and times, to the nanosecond.
 func TestP12StatsTellWhatAStageDoes(t *testing.T) {
 	for _, by := range strategies[1:] {
