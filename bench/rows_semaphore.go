@@ -19,7 +19,7 @@ func semaphoreRows(c config) measure.Group {
 	g := measure.Group{
 		Key:   "semaphore",
 		Title: "A permit, taken and given back",
-		Job: "Some goroutines share out the items in advance; each takes a permit for each of its items and gives it back at once. " +
+		Job: "Some goroutines share out the items in advance; each takes a permit for each of its items, calls a no-op f, and gives it back. " +
 			"There are two permits, so that with one or two goroutines nobody waits, and with eight most do. " +
 			"What they return is counted when all have ended. The time is that of one taking and one giving back.",
 	}
@@ -28,7 +28,7 @@ func semaphoreRows(c config) measure.Group {
 		if n == 1 {
 			name = "1 goroutine"
 		}
-		g.Rows = append(g.Rows, job{items: items, n: n}.row(name, semPadded.name, semPadded, semChan, semPlainChan, semSync))
+		g.Rows = append(g.Rows, job{items: items, n: n, f: noop}.row(name, semPadded.name, semPadded, semChan, semPlainChan, semSync))
 		g.Drawn = append(g.Drawn, name)
 		g.Targets = append(g.Targets,
 			measure.FasterThan(name, semPadded.name, semPlainChan.name, noSlower),
@@ -85,7 +85,7 @@ func permits(of func(n int) permit) way {
 		for w := range j.n {
 			from, to := w*len(j.items)/j.n, (w+1)*len(j.items)/j.n
 			wg.Go(func() {
-				for range to - from {
+				for _, v := range j.items[from:to] {
 					if err := sem.Acquire(ctx, 1); err != nil {
 						failed.Store(&err)
 						return
@@ -93,8 +93,13 @@ func permits(of func(n int) permit) way {
 					if held.Add(1) > limit {
 						over.Add(1)
 					}
+					_, err := j.f(ctx, v)
 					held.Add(-1)
 					sem.Release(1)
+					if err != nil {
+						failed.Store(&err)
+						return
+					}
 				}
 			})
 		}

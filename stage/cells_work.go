@@ -144,7 +144,7 @@ func (e *cells[A, B]) crash(w *worker[A, B], v any) {
 		e.workers.done()
 		return
 	}
-	var err error = Goexit(e.name)
+	err := Goexit(e.name)
 	if v != nil {
 		err = newPanic(e.name, v)
 	}

@@ -22,7 +22,6 @@ type lonely struct {
 	begun      bool
 	out        chan stage.Try[int]
 	gone       chan struct{}
-	at         int
 }
 
 func lonelyMap(in stage.Stream[int], f func(int), opts ...stage.Option) stage.Stream[int] {
