@@ -54,6 +54,9 @@ func TestEveryContendersCheckFailsOnAWrongOutput(t *testing.T) {
 	eachContender(t, func(t *testing.T, row measure.Row, c contender) {
 		for name, plant := range faults {
 			faulty := c
+			if faulty.job.f == nil && name == "a value is wrong" {
+				continue // a job without a function makes no values
+			}
 			plant(&faulty.job)
 			if _, err := row.Once(faulty); !errors.Is(err, measure.ErrWrongOutput) {
 				t.Errorf("%s: got %v", name, err)

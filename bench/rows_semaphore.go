@@ -79,13 +79,14 @@ func permits(of func(n int) permit) way {
 		sem := of(limit)
 		ctx, cancel := context.WithCancel(context.Background()) // one that has to be watched
 		defer cancel()
+		results := make([]int, len(j.items))
 		var held, over atomic.Int64
 		var failed atomic.Pointer[error]
 		var wg sync.WaitGroup
 		for w := range j.n {
 			from, to := w*len(j.items)/j.n, (w+1)*len(j.items)/j.n
 			wg.Go(func() {
-				for _, v := range j.items[from:to] {
+				for i, v := range j.items[from:to] {
 					if err := sem.Acquire(ctx, 1); err != nil {
 						failed.Store(&err)
 						return
@@ -93,7 +94,8 @@ func permits(of func(n int) permit) way {
 					if held.Add(1) > limit {
 						over.Add(1)
 					}
-					_, err := j.f(ctx, v)
+					r, err := j.f(ctx, v)
+					results[from+i] = r
 					held.Add(-1)
 					sem.Release(1)
 					if err != nil {
@@ -110,7 +112,7 @@ func permits(of func(n int) permit) way {
 		if n := over.Load(); n > 0 {
 			return fmt.Errorf("more than %d permits were out %d times", limit, n)
 		}
-		for _, v := range j.items {
+		for _, v := range results {
 			take(v)
 		}
 		return nil
