@@ -290,8 +290,8 @@ func (r *agedReader[T]) deliver() bool {
 // Close ends the pump, waits for it, and then closes what it has read.
 func (r *agedReader[T]) Close() {
 	r.sub.Cancel(stage.ErrClosed)
-	if r.begun {
-		<-r.over
+	if r.begun && !r.sub.Await(r.over) {
+		return // the pump is stuck in upstream, which is left as it is
 	}
 	r.up.Close()
 	r.item.Free()

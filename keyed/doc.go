@@ -62,7 +62,10 @@
 // behind one of its own lane (P3; with Pinned, of its own worker). A key that is stuck
 // fills the window in the end: a larger [stage.Window] lets the others run further
 // ahead. Calls of Owners block while their window is full, and Do and Atomically until
-// the function has returned or the context ends.
+// the function has returned or the context ends. Methods of Sharded wait for the locks
+// of their shards, LoadOrCompute for a computation of its key. Routers never block. Hold
+// blocks until the partition is free and its work has returned; Fence.Do while another
+// one of its partition runs; Saga.Run while its steps do.
 //
 // # Errors
 //
@@ -77,7 +80,9 @@
 // Of stages all that package stage says holds: no call begins once the run's context
 // is done (P6), and when the terminal returns no goroutine is left (P5). OnEvict is
 // not called after a cancellation. The context of a call of Owners ends the waiting
-// of that call, and nothing else: a function that runs is not interrupted.
+// of that call, and nothing else: a function that runs is not interrupted. The context
+// of a Holder's work ends with [ErrLeaseLost] when the holder is no longer sure of the
+// lease.
 //
 // # Memory
 //
@@ -85,14 +90,16 @@
 // cheap; while f is slow, n items and those that wait behind another item of their
 // lane, 64·n together. Items and results move through memory that is used again: no
 // allocation per item (P10). Process keeps one state for each key; see [MaxKeys].
-// Owners hold at most their window of functions, and the states of all keys. A call of
-// Owners allocates only where it has to wait.
+// Owners hold at most their window of functions, and the states of all keys. Their
+// calls allocate where they have to wait, Do also with a context that can end, and
+// Atomically always.
 //
 // # Goroutines
 //
 // A stage has at most n+1, as those of package stage; with Pinned always n+1. With
 // n = [stage.Inline] none: f runs in the goroutine of whoever pulls. Owners have at
-// most n, while there is something to do, and none else.
+// most n, while there is something to do, and none else. A Holder has one for each
+// term, gone when Hold returns. Sharded, routers, fences and sagas have none.
 //
 // # What is not promised
 //
@@ -103,4 +110,7 @@
 //     one, and then they wait for each other.
 //   - That functions of Owners may call the same Owners: they may wait for themselves.
 //   - Any of it between processes: that is what the routing and the leases are for.
+//   - That a lease alone protects a store: a holder that was stopped finds out late.
+//     [Fence] does.
+//   - Isolation between sagas.
 package keyed

@@ -1,4 +1,3 @@
-// bugs: NOFENCE READUNFENCED CHECKTHENWRITE EPOCHFORGOTTEN RELEASEFIRST
 /*
  * The hand-over of a partition: lease.go, holder.go, holder_term.go, fence.go.
  *
@@ -15,13 +14,16 @@
  *     good order is complete;
  *   - the epochs of the writes that are accepted do not fall.
  *
- * The bugs, each of which breaks an assertion:
- *   NOFENCE         the store accepts every write
- *   READUNFENCED    the first read does not raise the fence
- *   CHECKTHENWRITE  check and write are two steps
- *   EPOCHFORGOTTEN  a lease that is released or has lapsed leaves no epoch behind
- *   RELEASEFIRST    a hand-over releases before it drains
+ * Variants that must fail, each of which breaks an assertion:
+ *   -DBUG=1  the store accepts every write
+ *   -DBUG=2  the first read does not raise the fence
+ *   -DBUG=3  check and write are two steps
+ *   -DBUG=4  a lease that is released or has lapsed leaves no epoch behind
+ *   -DBUG=5  a hand-over releases before it drains
  */
+#ifndef BUG
+#define BUG 0
+#endif
 #define TERMS  2
 #define ITEMS  2
 #define EPOCHS 6
@@ -40,7 +42,7 @@ inline acquire(e) {
 	atomic {
 		!held ->
 		held = true;
-#ifdef EPOCHFORGOTTEN
+#if BUG == 4
 		epoch = 1;
 #else
 		epoch++;
@@ -61,7 +63,7 @@ inline release(e) {
 
 /* What the fence does: ok says whether it lets pass. */
 inline check(e, ok) {
-#ifdef NOFENCE
+#if BUG == 1
 	ok = true;
 #else
 	if
@@ -73,7 +75,7 @@ inline check(e, ok) {
 
 inline read(e, ok) {
 	atomic {
-#ifdef READUNFENCED
+#if BUG == 2
 		ok = true;
 #else
 		check(e, ok);
@@ -86,11 +88,11 @@ inline read(e, ok) {
 }
 
 inline write(e, ok) {
-#ifdef CHECKTHENWRITE
+#if BUG == 3
 	atomic { check(e, ok) };
 #endif
 	atomic {
-#ifndef CHECKTHENWRITE
+#if BUG != 3
 		check(e, ok);
 #endif
 		if
@@ -125,7 +127,7 @@ active [2] proctype holder() {
 		:: ok -> break                                    /* told to hand over */
 		:: goto gone                                      /* dies, or has lost the lease */
 		od;
-#ifdef RELEASEFIRST
+#if BUG == 5
 		release(e);
 #endif
 		do
