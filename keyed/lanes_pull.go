@@ -18,7 +18,9 @@ func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B]) {
 		e.stat.Blocked += now() - e.full
 		e.full = 0
 	}
-	w.free.drain(&e.free)
+	for i := 0; i < k && e.free.first != nil; i++ { // and not all: others pull too
+		w.free.put(e.free.get())
+	}
 	if e.stealable(w) {
 		e.rouse() // upstream may block: someone must watch over the lanes
 	}

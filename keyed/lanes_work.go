@@ -288,11 +288,17 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 		if (work || looks < loiters && !e.slow.Load()) && (guard || !e.guard) {
 			guard, e.guard = true, true
 			e.mu.Unlock()
+			took := e.took.Load()
 			for range lookOnce {
 				runtime.Gosched()
+				if e.took.Load() != took {
+					break // there may be room
+				}
 			}
 			e.mu.Lock()
-			looks++
+			if work || e.took.Load() == took {
+				looks++
+			}
 			w.began = 0
 			continue
 		}
