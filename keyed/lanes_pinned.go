@@ -66,7 +66,7 @@ func (e *engine[A, K, S, B]) nextPinned(w *worker[A, K, S, B]) *lane[A, K, S] {
 		}
 		if int(w.id) > e.n {
 			if !e.ended && e.roomOrShort() {
-				e.pull(w)
+				e.pull(w, max(1, e.room(e.grain))) // it may be less than a moment ago
 				continue
 			}
 		} else if len(w.inbox) > 0 {

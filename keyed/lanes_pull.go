@@ -6,10 +6,10 @@ import (
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
-// pull takes items from upstream and puts them into their lanes. Under mu, which
-// it gives up meanwhile.
-func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B]) {
-	k := min(e.grain, e.offer, e.room(e.grain))
+// pull takes items from upstream, for which there is room, and puts them into
+// their lanes. Under mu, which it gives up meanwhile.
+func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B], room int) {
+	k := min(e.grain, e.offer, room)
 	first := e.pulled
 	e.pulling = true
 	e.pulled += uint64(k)

@@ -255,7 +255,11 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 				return l
 			}
 		}
-		canPull := free && !e.pulling && !e.ended && e.room(e.grain) > 0
+		room := 0
+		if free && !e.pulling && !e.ended {
+			room = e.room(e.grain) // asked once: it may be less a moment later
+		}
+		canPull := room > 0
 		canSteal := free && e.stealable(w)
 		tiny := e.grain == 1
 		switch {
@@ -280,7 +284,7 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 			if guard {
 				e.guard, guard = false, false
 			}
-			e.pull(w)
+			e.pull(w, room)
 			looks = 0
 			continue
 		}

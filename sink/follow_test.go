@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,23 +62,23 @@ func TestP13FollowOfAnotherProcessPolls(t *testing.T) {
 			l := must[*Log[event]](t)(Create[event](path, way))
 			r := must[*Log[event]](t)(Open[event](path, ReadOnly(), PollEvery(50*time.Millisecond)))
 			ctx, cancel := context.WithCancel(t.Context())
-			n := uint64(0)
+			var n atomic.Uint64
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
 				for i, e := range r.Follow(ctx) {
-					if i != n || e != eventOf(i) {
-						t.Errorf("record %d is %v at %d", n, e, i)
+					if i != n.Load() || e != eventOf(i) {
+						t.Errorf("record %d is %v at %d", n.Load(), e, i)
 					}
-					n++
+					n.Add(1)
 				}
 			}()
 			for range 5 {
 				fillLog(t, l, 200)
 				time.Sleep(51 * time.Millisecond)
 				synctest.Wait()
-				if n != l.Len() || r.Len() != n {
-					t.Errorf("%d records seen, Len is %d, want %d", n, r.Len(), l.Len())
+				if n.Load() != l.Len() || r.Len() != n.Load() {
+					t.Errorf("%d records seen, Len is %d, want %d", n.Load(), r.Len(), l.Len())
 				}
 			}
 			ok(t, l.Close()) // the writer may come back
@@ -85,8 +86,8 @@ func TestP13FollowOfAnotherProcessPolls(t *testing.T) {
 			fillLog(t, l, 1)
 			time.Sleep(51 * time.Millisecond)
 			synctest.Wait()
-			if n != 1001 {
-				t.Errorf("%d records seen after the writer has come back", n)
+			if n.Load() != 1001 {
+				t.Errorf("%d records seen after the writer has come back", n.Load())
 			}
 			ok(t, l.Close())
 			ok(t, os.Truncate(path, 5000))

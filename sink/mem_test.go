@@ -34,6 +34,8 @@ type memFile struct {
 
 // put makes a file with the content given, all of it durable.
 func (m *memory) put(path string, content []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	f := &memFile{m: m, data: aligned(memLargest), size: int64(len(content)), durable: content}
 	copy(f.data, content)
 	m.files[path] = f
@@ -41,17 +43,23 @@ func (m *memory) put(path string, content []byte) {
 
 // show makes a file that is not to be changed.
 func (m *memory) show(path string, content []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.files[path] = &memFile{m: m, data: content, size: int64(len(content))}
 }
 
 // get is the content of a file.
 func (m *memory) get(path string) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	f := m.files[path]
 	return append([]byte(nil), f.data[:f.size]...)
 }
 
 // cut is what a power cut leaves of a file.
 func (m *memory) cut(path string, r *rand.Rand) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	f := m.files[path]
 	now := f.data[:f.size]
 	after := append([]byte(nil), f.durable...)
@@ -85,6 +93,8 @@ func (m *memory) Open(path string, flag int) (file, error) {
 }
 
 func (m *memory) Link(from, to string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.files[to] != nil {
 		return fs.ErrExist
 	}
@@ -93,6 +103,8 @@ func (m *memory) Link(from, to string) error {
 }
 
 func (m *memory) Rename(from, to string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.files[from] == nil {
 		return fs.ErrNotExist
 	}
@@ -102,6 +114,8 @@ func (m *memory) Rename(from, to string) error {
 }
 
 func (m *memory) Remove(path string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.files[path] == nil {
 		return fs.ErrNotExist
 	}
@@ -112,6 +126,8 @@ func (m *memory) Remove(path string) error {
 func (m *memory) SyncDir(string) error { return nil }
 
 func (m *memory) Names(dir string) (names []string, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for p := range m.files {
 		if filepath.Dir(p) == dir {
 			names = append(names, filepath.Base(p))
@@ -127,6 +143,8 @@ type memHandle struct {
 }
 
 func (f *memHandle) ReadAt(b []byte, off int64) (int, error) {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
 	if f.closed {
 		return 0, fs.ErrClosed
 	}
@@ -141,13 +159,21 @@ func (f *memHandle) ReadAt(b []byte, off int64) (int, error) {
 }
 
 func (f *memHandle) WriteAt(b []byte, off int64) (int, error) {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
 	f.size = max(f.size, off+int64(len(b)))
 	return copy(f.data[off:], b), nil
 }
 
-func (f *memHandle) Size() (int64, error) { return f.size, nil }
+func (f *memHandle) Size() (int64, error) {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	return f.size, nil
+}
 
 func (f *memHandle) Truncate(size int64) error {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
 	if size < f.size {
 		clear(f.data[size:f.size])
 	}
@@ -156,6 +182,8 @@ func (f *memHandle) Truncate(size int64) error {
 }
 
 func (f *memHandle) Allocate(off, n int64) error {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
 	f.size = max(f.size, off+n)
 	return nil
 }
@@ -167,11 +195,15 @@ func (f *memHandle) Map(off int64, n int) ([]byte, error) {
 func (f *memHandle) Unmap([]byte) error { return nil }
 
 func (f *memHandle) Sync() error {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
 	f.durable = append([]byte(nil), f.data[:f.size]...)
 	return nil
 }
 
 func (f *memHandle) Punch(off, n int64) error {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
 	clear(f.data[off : off+n])
 	return nil
 }

@@ -47,6 +47,7 @@ func TestOnlyTheCompletedPrefixIsVisible(t *testing.T) {
 				t.Errorf("%d visible after the first", l.Len())
 			}
 			ok(t, <-closed)
+			synctest.Wait()
 			if done.Load() != 2 {
 				t.Errorf("%d acknowledged", done.Load())
 			}
