@@ -22,7 +22,9 @@ func TestConduitKeepsFullOrder(t *testing.T) {
 					total := scaled(t, 1_000*min(capacity, 10))
 					c := backpressure.NewConduit[int](transport, capacity)
 					chunks := 0
-					go func() {
+					var sender sync.WaitGroup
+					defer sender.Wait()
+					sender.Go(func() {
 						defer c.Close()
 						for next := 0; next < total; chunks++ {
 							chunk := make([]int, min(1+next%7, total-next))
@@ -35,7 +37,7 @@ func TestConduitKeepsFullOrder(t *testing.T) {
 								return
 							}
 						}
-					}()
+					})
 					next, parts := 0, 0
 					dst := make([]int, 5)
 					for {

@@ -3,6 +3,7 @@ package lockfree_test
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/seed95b73fdc/sluice/lockfree"
@@ -20,7 +21,9 @@ func TestSPSCKeepsFullOrder(t *testing.T) {
 				total := scaled(t, 500*min(capacity, 40))
 				q := lockfree.NewSPSCFrom[item](capacity, uint(total/2))
 				full := 0
-				go func() {
+				var producer sync.WaitGroup
+				defer producer.Wait()
+				producer.Go(func() {
 					defer q.Close()
 					var chunk []item
 					for next := 0; next < total; {
@@ -42,7 +45,7 @@ func TestSPSCKeepsFullOrder(t *testing.T) {
 							}
 						}
 					}
-				}()
+				})
 				next, empty := 0, 0
 				dst := make([]item, 4)
 				for {
