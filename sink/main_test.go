@@ -28,6 +28,9 @@ func cycles(t testing.TB, short, full int) int {
 	if long {
 		return full
 	}
+	if raceEnabled {
+		short = max(5, short/4)
+	}
 	t.Logf("%d cycles; SLUICE_LONG=1 runs all %d", short, full)
 	return short
 }

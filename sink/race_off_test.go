@@ -3,3 +3,6 @@
 package sink
 
 const raceEnabled = false
+
+// raced01 is raceEnabled as a number.
+const raced01 = 0
