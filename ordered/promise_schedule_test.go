@@ -133,7 +133,7 @@ func TestP1P3P4P13EveryStrategyKeepsTheScheduleOfItsWindowExactly(t *testing.T) 
 			})
 		}
 	}
-	if early < cases/3 {
+	if early < cases/3 && !raced { // under the race detector not all sizes are there
 		t.Errorf("in %d of %d cases only was there a result that had to wait", early, cases)
 	}
 }
