@@ -22,7 +22,7 @@ func ExampleNewPadded() {
 		}
 		wg.Go(func() {
 			defer sem.Release(size)
-			time.Sleep(time.Millisecond)
+			// … the download
 		})
 	}
 	wg.Wait()

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/lockfree"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -200,7 +201,7 @@ func (r *agedReader[T]) wake() {
 func (r *agedReader[T]) pump() {
 	defer close(r.over)
 	buf := make([]stage.Try[T], chunk)
-	keep := !refs[T]()
+	keep := !lockfree.HoldsPointers[T]()
 	for {
 		room := r.lend()
 		k := r.up.Next(buf[:room])

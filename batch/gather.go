@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"github.com/seed95b73fdc/sluice/lockfree"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -15,7 +16,7 @@ func gather[T any](operator string, in stage.Stream[T], c settings, open int, be
 		out, st := &outbox[T]{}, &stock[T]{size: r.size, reuse: r.reuse}
 		if c.within == 0 {
 			up := stage.Open(s, in)
-			return &gatherReader[T]{scope: s, name: s.Label(c.name, operator), up: up, g: begin(s, out, st), out: out, stock: st, refs: refs[T]()}
+			return &gatherReader[T]{scope: s, name: s.Label(c.name, operator), up: up, g: begin(s, out, st), out: out, stock: st, refs: lockfree.HoldsPointers[T]()}
 		}
 		sub := s.Child()
 		return newAged(s, sub, stage.Open(sub, in), s.Label(c.name, operator), c.within, begin(sub, out, st), out, st, open)

@@ -2,7 +2,6 @@ package batch
 
 import (
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 
@@ -163,24 +162,4 @@ func (s *stock[T]) out(items []stage.Try[[]T]) {
 		}
 	}
 	s.mu.Unlock()
-}
-
-// refs reports whether values of T keep other memory alive.
-func refs[T any]() bool { return hasRefs(reflect.TypeFor[T]()) }
-
-func hasRefs(t reflect.Type) bool {
-	switch k := t.Kind(); {
-	case k >= reflect.Bool && k <= reflect.Complex128:
-		return false
-	case k == reflect.Array:
-		return t.Len() > 0 && hasRefs(t.Elem())
-	case k == reflect.Struct:
-		for f := range t.Fields() {
-			if hasRefs(f.Type) {
-				return true
-			}
-		}
-		return false
-	}
-	return true
 }

@@ -89,9 +89,6 @@ func TestPicturesAreDrawn(t *testing.T) {
 
 // It runs from end to end, with few repeats; what it measures does not matter here.
 func TestPicturesAreMeasured(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures for half a minute")
-	}
 	if os.Getenv("SLUICE_LONG") == "" {
 		t.Skip("measures for half a minute; set SLUICE_LONG=1 to have it run")
 	}

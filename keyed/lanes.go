@@ -3,7 +3,6 @@ package keyed
 import (
 	"context"
 	"math/bits"
-	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -177,7 +176,7 @@ func operator[A any, K comparable, S, B any](name string, in stage.Stream[A], sp
 			spec: sp, scope: s, sub: sub, up: up, grain: 1, offer: 1,
 			name: s.Label(sp.Name, name), ctx: sub.Context(),
 			procs: min(sp.n, runtime.GOMAXPROCS(0)),
-			refsA: refs[A]() || sp.with != nil, refsB: refs[B](),
+			refsA: lockfree.HoldsPointers[A]() || sp.with != nil, refsB: lockfree.HoldsPointers[B](),
 			over: make(chan struct{}),
 		}
 		if sp.load != nil {
@@ -332,23 +331,3 @@ var birth = time.Now()
 
 // now is a reading of the runtime's monotonic clock; never 0.
 func now() time.Duration { return time.Since(birth) + 1 }
-
-// refs reports whether values of T keep other memory alive.
-func refs[T any]() bool { return hasRefs(reflect.TypeFor[T]()) }
-
-func hasRefs(t reflect.Type) bool {
-	switch k := t.Kind(); {
-	case k >= reflect.Bool && k <= reflect.Complex128:
-		return false
-	case k == reflect.Array:
-		return t.Len() > 0 && hasRefs(t.Elem())
-	case k == reflect.Struct:
-		for i := range t.NumField() {
-			if hasRefs(t.Field(i).Type) {
-				return true
-			}
-		}
-		return false
-	}
-	return true
-}

@@ -3,6 +3,8 @@ package keyed
 import (
 	"sync"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/lockfree"
 )
 
 // keptLanes is how many lanes of PerKey there may be before those that are idle
@@ -54,7 +56,7 @@ type state[A any, K comparable, S any] struct {
 }
 
 func newTable[A any, K comparable, S, B any](e *engine[A, K, S, B]) *table[A, K, S, B] {
-	t := &table[A, K, S, B]{e: e, hash: hasher[K](), refsK: refs[K](), most: keptLanes}
+	t := &table[A, K, S, B]{e: e, hash: hasher[K](), refsK: lockfree.HoldsPointers[K](), most: keptLanes}
 	t.recent.prev, t.recent.next = &t.recent, &t.recent
 	if e.with != nil {
 		t.states = map[K]*state[A, K, S]{}

@@ -23,21 +23,3 @@ func slots[T any](fn string, capacity int) int {
 	}
 	return n
 }
-
-// refs reports whether values of type t keep other memory alive.
-func refs(t reflect.Type) bool {
-	switch k := t.Kind(); {
-	case k >= reflect.Bool && k <= reflect.Complex128:
-		return false
-	case k == reflect.Array:
-		return t.Len() > 0 && refs(t.Elem())
-	case k == reflect.Struct:
-		for i := range t.NumField() {
-			if refs(t.Field(i).Type) {
-				return true
-			}
-		}
-		return false
-	}
-	return true
-}

@@ -1,7 +1,6 @@
 package lockfree
 
 import (
-	"reflect"
 	"sync/atomic"
 )
 
@@ -67,7 +66,7 @@ type SPSC[T any] struct {
 // it is beyond what can be addressed.
 func NewSPSC[T any](capacity int) *SPSC[T] {
 	n := slots[T]("lockfree.NewSPSC", capacity)
-	return &SPSC[T]{slots: make([]T, n), refs: refs(reflect.TypeFor[T]())}
+	return &SPSC[T]{slots: make([]T, n), refs: HoldsPointers[T]()}
 }
 
 // at is the place of cursor c in the slots.

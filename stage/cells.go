@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/lockfree"
 )
 
 // Cells: the engine under every parallel stage that makes at most one item of
@@ -247,7 +249,7 @@ func openCells[A, B any](s *Scope, operator string, in Stream[A], n int, order O
 		f: f, scope: s, sub: sub, ctx: labelled(sub.ctx, name), up: up, name: name,
 		n: n, window: c.Window, order: order, recover: c.RecoverPanics,
 		procs: min(n, runtime.GOMAXPROCS(0)), grain: 1, offer: 1,
-		refsA: refs[A](), refsB: refs[B](), counted: s.run.stats != nil,
+		refsA: lockfree.HoldsPointers[A](), refsB: lockfree.HoldsPointers[B](), counted: s.run.stats != nil,
 	}
 	e.cur = emptyCell[A, B]()
 	e.tail = e.cur

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/lockfree"
 )
 
 // ForEach runs in and calls f for each value, n calls at once; with n = 1 or
@@ -47,7 +49,7 @@ func forEach[T any](s *Scope, name string, rd Reader[T], f func(context.Context,
 	if c.RecoverPanics {
 		f = guardedVisit(name, f)
 	}
-	ctx, keep := s.ctx, !refs[T]()
+	ctx, keep := s.ctx, !lockfree.HoldsPointers[T]()
 	visit := func(chunk []Try[T]) (bool, error) {
 		for i := range chunk {
 			if err := chunk[i].Error; err != nil {

@@ -1,6 +1,10 @@
 package stage
 
-import "context"
+import (
+	"context"
+
+	"github.com/seed95b73fdc/sluice/lockfree"
+)
 
 // inline runs f in the goroutine of whoever pulls. It takes one item at a time
 // until f proves cheap, so that what is done is not held back by what is not.
@@ -17,7 +21,7 @@ type inline[A, B any] struct {
 }
 
 func newInline[A, B any](s *Scope, name string, up Reader[A], f Func[A, B], recover bool) *inline[A, B] {
-	return &inline[A, B]{scope: s, ctx: s.ctx, up: up, f: f, name: name, recover: recover, refs: refs[A](), pace: pace{grain: 1}}
+	return &inline[A, B]{scope: s, ctx: s.ctx, up: up, f: f, name: name, recover: recover, refs: lockfree.HoldsPointers[A](), pace: pace{grain: 1}}
 }
 
 func (r *inline[A, B]) Next(dst []Try[B]) int {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/lockfree"
 )
 
 // drive is the frame of every terminal: it opens in, calls loop in the
@@ -130,7 +132,7 @@ func (p *pace) took(items int) {
 func pull[T any](s *Scope, rd Reader[T], visit func([]Try[T]) (more bool, err error)) error {
 	p := pace{grain: 1}
 	buf := make([]Try[T], 1)
-	keep := refs[T]()
+	keep := lockfree.HoldsPointers[T]()
 	for {
 		if len(buf) < p.grain {
 			buf = make([]Try[T], p.grain)
@@ -178,7 +180,7 @@ const maxLate = 1024
 // values calls f for the values of a chunk until the run is cancelled, f or
 // the chunk has an error, or f has enough. It does not judge the error.
 func values[T any](s *Scope, chunk []Try[T], f func(T) (more bool, err error)) (more bool, err error) {
-	keep := len(chunk) == 1 || !refs[T]()
+	keep := len(chunk) == 1 || !lockfree.HoldsPointers[T]()
 	for i := range chunk {
 		if err := chunk[i].Error; err != nil {
 			return false, err
