@@ -14,8 +14,8 @@ func holdsPointers(t reflect.Type) bool {
 	case k == reflect.Array:
 		return t.Len() > 0 && holdsPointers(t.Elem())
 	case k == reflect.Struct:
-		for f := range t.Fields() {
-			if holdsPointers(f.Type) {
+		for i := range t.NumField() { // t.Fields would allocate
+			if holdsPointers(t.Field(i).Type) {
 				return true
 			}
 		}

@@ -74,20 +74,18 @@ func ToChan[T any](ctx context.Context, in Stream[T], out chan<- T) error {
 	CheckFunc("stage.ToChan", "out", out == nil)
 	defer close(out)
 	return drive(ctx, "tochan", in, Config{}, nil, func(s *Scope, _ string, rd Reader[T]) error {
-		return pull(s, rd, func(chunk []Try[T]) (bool, error) {
-			return values(s, chunk, func(v T) (bool, error) {
-				select {
-				case out <- v:
-					return true, nil
-				default:
-				}
-				select {
-				case out <- v:
-					return true, nil
-				case <-s.done:
-					return false, s.cause()
-				}
-			})
+		return eachValue(s, rd, func(v T) (bool, error) {
+			select {
+			case out <- v:
+				return true, nil
+			default:
+			}
+			select {
+			case out <- v:
+				return true, nil
+			case <-s.done:
+				return false, s.cause()
+			}
 		})
 	})
 }

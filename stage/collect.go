@@ -10,11 +10,9 @@ import (
 func Collect[T any](ctx context.Context, in Stream[T]) ([]T, error) {
 	var out []T
 	err := drive(ctx, "collect", in, Config{}, nil, func(s *Scope, _ string, rd Reader[T]) error {
-		return pull(s, rd, func(chunk []Try[T]) (bool, error) {
-			return values(s, chunk, func(v T) (bool, error) {
-				out = append(out, v)
-				return true, nil
-			})
+		return eachValue(s, rd, func(v T) (bool, error) {
+			out = append(out, v)
+			return true, nil
 		})
 	})
 	if err != nil {
@@ -27,11 +25,9 @@ func Collect[T any](ctx context.Context, in Stream[T]) ([]T, error) {
 func Count[T any](ctx context.Context, in Stream[T]) (int, error) {
 	count := 0
 	err := drive(ctx, "count", in, Config{}, nil, func(s *Scope, _ string, rd Reader[T]) error {
-		return pull(s, rd, func(chunk []Try[T]) (bool, error) {
-			return values(s, chunk, func(T) (bool, error) {
-				count++
-				return true, nil
-			})
+		return eachValue(s, rd, func(T) (bool, error) {
+			count++
+			return true, nil
 		})
 	})
 	if err != nil {

@@ -154,9 +154,7 @@ func guardedVisit[T any](name string, f func(context.Context, T) error) func(con
 
 // discard reads rd to its end.
 func discard[T any](s *Scope, _ string, rd Reader[T]) error {
-	return pull(s, rd, func(chunk []Try[T]) (bool, error) {
-		return values(s, chunk, func(T) (bool, error) { return true, nil })
-	})
+	return eachValue(s, rd, func(T) (bool, error) { return true, nil })
 }
 
 // Discard runs in and throws its values away. It returns the first error.

@@ -127,13 +127,11 @@ func (in Stream[T]) Seq(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		body, left := false, false
 		err := drive(ctx, "seq", in, Config{}, &body, func(s *Scope, _ string, rd Reader[T]) error {
-			return pull(s, rd, func(chunk []Try[T]) (bool, error) {
-				return values(s, chunk, func(v T) (bool, error) {
-					body = true
-					left = !yield(v, nil)
-					body = false
-					return !left, nil
-				})
+			return eachValue(s, rd, func(v T) (bool, error) {
+				body = true
+				left = !yield(v, nil)
+				body = false
+				return !left, nil
 			})
 		})
 		if err != nil && !left {

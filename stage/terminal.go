@@ -177,24 +177,26 @@ func lateError[T any](s *Scope, rd Reader[T], buf []Try[T], k int) error {
 
 const maxLate = 1024
 
-// values calls f for the values of a chunk until the run is cancelled, f or
-// the chunk has an error, or f has enough. It does not judge the error.
-func values[T any](s *Scope, chunk []Try[T], f func(T) (more bool, err error)) (more bool, err error) {
-	keep := len(chunk) == 1 || !lockfree.HoldsPointers[T]()
-	for i := range chunk {
-		if err := chunk[i].Error; err != nil {
-			return false, err
+// eachValue is pull with a visit that calls f for each value, until the run is
+// cancelled, f or the stream has an error, or f has enough.
+func eachValue[T any](s *Scope, rd Reader[T], f func(T) (more bool, err error)) error {
+	refs := lockfree.HoldsPointers[T]()
+	return pull(s, rd, func(chunk []Try[T]) (bool, error) {
+		for i := range chunk {
+			if err := chunk[i].Error; err != nil {
+				return false, err
+			}
+			if s.Stopped() {
+				return false, errAborted
+			}
+			v := chunk[i].Value
+			if refs {
+				chunk[i] = Try[T]{} // f may be long with those behind it
+			}
+			if more, err := f(v); err != nil || !more {
+				return false, err
+			}
 		}
-		if s.Stopped() {
-			return false, errAborted
-		}
-		v := chunk[i].Value
-		if !keep {
-			chunk[i] = Try[T]{} // f may be long with those behind it
-		}
-		if more, err := f(v); err != nil || !more {
-			return false, err
-		}
-	}
-	return true, nil
+		return true, nil
+	})
 }
