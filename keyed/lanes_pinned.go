@@ -48,17 +48,7 @@ func (e *engine[A, K, S, B]) nextPinned(w *worker[A, K, S, B]) *lane[A, K, S] {
 	}
 	clock := now()
 	e.mu.Lock()
-	if w.permit {
-		w.permit = false
-		e.running--
-	}
-	e.free.drain(&w.free)
-	if w.made > 0 {
-		took := clock - w.began
-		e.stat.Busy += took
-		e.pace(took, w.made)
-		w.made = 0
-	}
+	e.book(w, clock)
 	for {
 		if e.sub.Stopped() {
 			e.mu.Unlock()

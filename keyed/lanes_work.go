@@ -215,17 +215,7 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 		clock = now()
 	}
 	e.mu.Lock()
-	if w.permit {
-		w.permit = false
-		e.running--
-	}
-	e.free.drain(&w.free)
-	if w.made > 0 {
-		took := clock - w.began
-		e.stat.Busy += took
-		e.pace(took, w.made)
-		w.made = 0
-	}
+	e.book(w, clock)
 	w.began = clock
 	guard, looks := w.guard, 0
 	w.guard = false
@@ -322,13 +312,31 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 	}
 }
 
-// stop gives up what w has in hand, when the stage is closed.
-func (e *engine[A, K, S, B]) stop(w *worker[A, K, S, B]) {
-	e.mu.Lock()
+// book takes w's permit back and enters what it has run since the last time; clock
+// is the time. Under mu.
+func (e *engine[A, K, S, B]) book(w *worker[A, K, S, B], clock time.Duration) {
+	e.dismiss(w)
+	e.free.drain(&w.free)
+	if w.made > 0 {
+		took := clock - w.began
+		e.stat.Busy += took
+		e.pace(took, w.made)
+		w.made = 0
+	}
+}
+
+// dismiss takes w's permit back. Under mu.
+func (e *engine[A, K, S, B]) dismiss(w *worker[A, K, S, B]) {
 	if w.permit {
 		w.permit = false
 		e.running--
 	}
+}
+
+// stop gives up what w has in hand, when the stage is closed.
+func (e *engine[A, K, S, B]) stop(w *worker[A, K, S, B]) {
+	e.mu.Lock()
+	e.dismiss(w)
 	e.mu.Unlock()
 }
 

@@ -242,6 +242,36 @@ func TestOwnersAfterCloseSayErrClosedC23(t *testing.T) {
 	}
 }
 
+// Callers that wait for room are told, when Owners close, that their functions will
+// not run; those that have been accepted do.
+func TestOwnersCloseReleasesCallersThatWaitForRoomC17(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newCounters(1, stage.Window(1))
+		var ran, refused atomic.Int64
+		var callers sync.WaitGroup
+		for range 2 {
+			callers.Go(func() {
+				for range 30 {
+					switch err := o.Do(background, 1, func(*int) error { time.Sleep(time.Second); ran.Add(1); return nil }); err {
+					case nil:
+					case keyed.ErrClosed:
+						refused.Add(1)
+					default:
+						t.Error(err)
+					}
+				}
+			})
+		}
+		time.Sleep(100 * time.Millisecond)
+		start := time.Now()
+		closeNow(t, o)
+		callers.Wait()
+		if ran.Load() != 1 || refused.Load() != 59 || time.Since(start) != 900*time.Millisecond {
+			t.Errorf("%d ran, %d were refused, after %v", ran.Load(), refused.Load(), time.Since(start))
+		}
+	})
+}
+
 // C48: all of several Closes return when everything has ended.
 func TestOwnersCloseFinishesWhatWasAcceptedC48(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestHoldsPointersLooksThroughArraysAndStructs(t *testing.T) {
 }
 
 func ExampleHoldsPointers() {
-	type point struct{ x, y float64 }
+	type point struct{ X, Y float64 }
 	fmt.Println(lockfree.HoldsPointers[point](), lockfree.HoldsPointers[string]())
 	// Output: false true
 }

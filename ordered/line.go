@@ -226,6 +226,7 @@ func (l *line[A, B]) retire(w *worker[A, B]) {
 func (l *line[A, B]) Close() {
 	l.sub.Cancel(stage.ErrClosed)
 	l.mu.Lock()
+	l.ended = true // so that a change of n calls no worker any more
 	var gone chan struct{}
 	if l.alive > 0 {
 		gone = make(chan struct{})

@@ -463,3 +463,31 @@ func TestP3ResizableStageFollowsItsParallelism(t *testing.T) {
 		})
 	}
 }
+
+// A stage may be resized by somebody else until it has ended, and while it does.
+func TestP5ResizingAStageThatEndsIsHarmless(t *testing.T) {
+	for _, o := range all {
+		p := stage.NewParallelism(1)
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for k := 0; ; k++ {
+				select {
+				case <-stop:
+					return
+				default:
+					p.Set(1 + k%16)
+					runtime.Gosched()
+				}
+			}
+		}()
+		for range 200 {
+			in := o.over(stage.FromSlice(upTo(50)), 1, func(context.Context, int) error { return nil }, stage.Resizable(p))
+			if _, ok, err := stage.First(t.Context(), in); !ok || err != nil {
+				t.Errorf("%s: %v, %v", o.name, ok, err)
+			}
+		}
+		close(stop)
+		<-stopped
+	}
+}

@@ -55,6 +55,7 @@ func TestP13FollowSeesARecordWhenItIsAcknowledged(t *testing.T) {
 }
 
 // Another open of the file, as another process has it, looks every PollEvery.
+// C133: a file that has become shorter is told.
 func TestP13FollowOfAnotherProcessPolls(t *testing.T) {
 	everyWay(t, func(t *testing.T, way LogOption) {
 		path := newPath(t)

@@ -108,6 +108,26 @@ func TestThrottleThatWaitsEndsWithItsRunP6(t *testing.T) {
 	})
 }
 
+// Rates at which limiters have been wrong: so low that the wait overflows, and one
+// whose tokens do not come out even.
+func TestThrottleWithTheRatesThatLimitersGotWrongC47(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		l := rate.NewLimiter(1e-10, 1)
+		got := 0
+		err := stage.ForEach(ctx, stage.Throttle(items(1, 2, 3), l), 1, func(context.Context, int) error { got++; return nil })
+		if err != context.DeadlineExceeded || got != 1 {
+			t.Errorf("1e-10 a second: %d items in a day, %v", got, err)
+		}
+		l = rate.NewLimiter(0.7692307692307693, 1)
+		start := time.Now()
+		if _, ok, err := stage.First(t.Context(), stage.Throttle(items(1), l)); !ok || err != nil || time.Since(start) != 0 {
+			t.Errorf("a fresh limiter: %v, %v after %v", ok, err, time.Since(start))
+		}
+	})
+}
+
 func TestThrottleWhoseBurstIsTakenAwayFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := rate.NewLimiter(1, 1)
