@@ -10,7 +10,11 @@ import (
 	"testing"
 
 	"github.com/seed95b73fdc/sluice/backpressure"
+	"github.com/seed95b73fdc/sluice/internal/history"
 )
+
+// meeting is what is asked of the calls: where they are paused in their middle, they meet.
+const meeting = history.Meeting(backpressure.Pausing)
 
 // histories is how many calls of each structure are checked.
 func histories(t *testing.T) int {
@@ -37,24 +41,24 @@ func perturb(t *testing.T) {
 // permitModel is a semaphore: its limit and the permits in use. A TryAcquire may always
 // fail, because somebody may be waiting; that it does not without a reason is tested
 // elsewhere.
-func permitModel(state []int, a act) (bool, []int) {
+func permitModel(state []int, a history.Act) (bool, []int) {
 	limit, inUse := state[0], state[1]
-	switch a.name {
+	switch a.Name {
 	case "acquire":
-		return inUse+a.in <= limit, []int{limit, inUse + a.in}
+		return inUse+a.In <= limit, []int{limit, inUse + a.In}
 	case "try":
-		if a.ok {
-			return inUse+a.in <= limit, []int{limit, inUse + a.in}
+		if a.OK {
+			return inUse+a.In <= limit, []int{limit, inUse + a.In}
 		}
 		return true, state
 	case "cancelled":
 		return true, state
 	case "release":
-		return inUse >= a.in, []int{limit, inUse - a.in}
+		return inUse >= a.In, []int{limit, inUse - a.In}
 	case "resize":
-		return true, []int{a.in, inUse}
+		return true, []int{a.In, inUse}
 	}
-	panic(a.name)
+	panic(a.Name)
 }
 
 // permits is what both the real semaphores and one with a planted bug can do.
@@ -65,22 +69,22 @@ type permits interface {
 	Resize(n int)
 }
 
-func permitPiece(of func() permits) func(r *recorder) {
-	return func(r *recorder) {
+func permitPiece(of func() permits) func(r *history.Recorder) {
+	return func(r *history.Recorder) {
 		const clients, calls = 4, 6
 		sem := of()
 		client := func(id int) func() {
 			return func() {
-				do, end := r.client(id)
+				do, end := r.Client(id)
 				defer end()
 				for k := range calls {
 					n := 1 + (id+k)%3
 					held := true
-					start := r.clock.Add(1)
+					start := r.Now()
 					switch (id + k) % 3 {
 					case 0:
 						held = sem.TryAcquire(n)
-						r.add(id, start, r.clock.Add(1), act{"try", n, 0, held})
+						r.Add(id, start, r.Now(), history.Act{Name: "try", In: n, OK: held})
 					case 1:
 						ctx, cancel := context.WithCancel(context.Background())
 						go func() {
@@ -91,10 +95,10 @@ func permitPiece(of func() permits) func(r *recorder) {
 						if sem.Acquire(ctx, n) != nil {
 							name, held = "cancelled", false
 						}
-						r.add(id, start, r.clock.Add(1), act{name, n, 0, held})
+						r.Add(id, start, r.Now(), history.Act{Name: name, In: n, OK: held})
 					default:
 						sem.Acquire(context.Background(), n)
-						r.add(id, start, r.clock.Add(1), act{"acquire", n, 0, true})
+						r.Add(id, start, r.Now(), history.Act{Name: "acquire", In: n, OK: true})
 					}
 					if k%2 == 0 {
 						runtime.Gosched()
@@ -106,7 +110,7 @@ func permitPiece(of func() permits) func(r *recorder) {
 			}
 		}
 		resizer := func() {
-			do, end := r.client(clients)
+			do, end := r.Client(clients)
 			defer end()
 			for k := range 4 {
 				n := 3 + k%2
@@ -114,7 +118,7 @@ func permitPiece(of func() permits) func(r *recorder) {
 				runtime.Gosched()
 			}
 		}
-		together(client(0), client(1), client(2), client(3), resizer)
+		history.Together(client(0), client(1), client(2), client(3), resizer)
 	}
 }
 
@@ -124,7 +128,7 @@ func TestSemaphoresAreLinearizable(t *testing.T) {
 		for _, procs := range []int{1, 2, 4} {
 			t.Run(fmt.Sprintf("%s/GOMAXPROCS=%d", name, procs), func(t *testing.T) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-				if checkHistories(t, model([]int{3, 0}, permitModel), histories(t)/3, permitPiece(func() permits { return of(3) })) {
+				if history.Check(t, history.Model([]int{3, 0}, permitModel), histories(t)/3, meeting, permitPiece(func() permits { return of(3) })) {
 					t.Error("a history that no semaphore can have")
 				}
 			})
@@ -159,7 +163,7 @@ func (s *hasty) Resize(n int)  { s.limit.Store(int64(n)) }
 
 func TestSemaphorePlantedBugIsFound(t *testing.T) {
 	perturb(t)
-	found := checkHistories(t, model([]int{3, 0}, permitModel), histories(t), permitPiece(func() permits {
+	found := history.Check(t, history.Model([]int{3, 0}, permitModel), histories(t), meeting, permitPiece(func() permits {
 		s := &hasty{}
 		s.Resize(3)
 		return s
@@ -172,18 +176,18 @@ func TestSemaphorePlantedBugIsFound(t *testing.T) {
 // queueModel is a conduit; the first number of its state is 1 when it is closed, and 2
 // when somebody has been told of the end. Between the two, late senders of a Chan may
 // still come in, and a TryRecv may find nothing though an item is about to arrive.
-func queueModel(capacity int, late bool) func(state []int, a act) (bool, []int) {
-	return func(state []int, a act) (bool, []int) {
+func queueModel(capacity int, late bool) func(state []int, a history.Act) (bool, []int) {
+	return func(state []int, a history.Act) (bool, []int) {
 		closed, items := state[0], state[1:]
-		switch a.name {
+		switch a.Name {
 		case "send":
-			return (closed == 0 || closed == 1 && late) && len(items) < capacity, append(state[:len(state):len(state)], a.in)
+			return (closed == 0 || closed == 1 && late) && len(items) < capacity, append(state[:len(state):len(state)], a.In)
 		case "full":
 			return len(items) == capacity && closed == 0, state
 		case "refused":
 			return closed != 0, state
 		case "recv":
-			return len(items) > 0 && items[0] == a.out, append([]int{closed}, items[min(1, len(items)):]...)
+			return len(items) > 0 && items[0] == a.Out, append([]int{closed}, items[min(1, len(items)):]...)
 		case "empty":
 			return closed == 0 && len(items) == 0 || closed == 1 && late, state
 		case "end":
@@ -193,7 +197,7 @@ func queueModel(capacity int, late bool) func(state []int, a act) (bool, []int) 
 		case "gone": // a context was done
 			return true, state
 		}
-		panic(a.name)
+		panic(a.Name)
 	}
 }
 
@@ -206,9 +210,9 @@ type conduit interface {
 	Close()
 }
 
-func conduitPiece(ends int, of func() conduit) func(r *recorder) {
+func conduitPiece(ends int, of func() conduit) func(r *history.Recorder) {
 	round := 0
-	return func(r *recorder) {
+	return func(r *history.Recorder) {
 		const calls = 12
 		round++
 		c, turn := of(), round
@@ -230,13 +234,13 @@ func conduitPiece(ends int, of func() conduit) func(r *recorder) {
 			return func() {
 				for k := range calls {
 					v, n, err := 100*id+k, 0, error(nil)
-					start := r.clock.Add(1)
+					start := r.Now()
 					if k%3 == 0 {
 						n, err = c.TrySend([]int{v})
 					} else {
 						n, err = c.Send(ctx, []int{v})
 					}
-					r.add(id, start, r.clock.Add(1), act{name(n, err, "send", "full", "refused"), v, 0, true})
+					r.Add(id, start, r.Now(), history.Act{Name: name(n, err, "send", "full", "refused"), In: v, OK: true})
 				}
 			}
 		}
@@ -245,18 +249,18 @@ func conduitPiece(ends int, of func() conduit) func(r *recorder) {
 				for k := range calls {
 					n, err := 0, error(nil)
 					var dst [1]int
-					start := r.clock.Add(1)
+					start := r.Now()
 					if k%3 == 0 {
 						n, err = c.TryRecv(dst[:])
 					} else {
 						n, err = c.Recv(ctx, dst[:])
 					}
-					r.add(id, start, r.clock.Add(1), act{name(n, err, "recv", "empty", "end"), 0, dst[0], true})
+					r.Add(id, start, r.Now(), history.Act{Name: name(n, err, "recv", "empty", "end"), Out: dst[0], OK: true})
 				}
 			}
 		}
 		closer := func() {
-			do, end := r.client(2 * ends)
+			do, end := r.Client(2 * ends)
 			defer end()
 			for range turn % 20 {
 				runtime.Gosched()
@@ -267,7 +271,7 @@ func conduitPiece(ends int, of func() conduit) func(r *recorder) {
 		for end := range ends {
 			clients = append(clients, sender(2*end), receiver(2*end+1))
 		}
-		together(clients...)
+		history.Together(clients...)
 	}
 }
 
@@ -277,9 +281,9 @@ func TestConduitsAreLinearizable(t *testing.T) {
 		for _, procs := range []int{1, 2, 4} {
 			t.Run(fmt.Sprintf("%v/GOMAXPROCS=%d", transport, procs), func(t *testing.T) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-				m := model([]int{0}, queueModel(2, transport == backpressure.Chan))
+				m := history.Model([]int{0}, queueModel(2, transport == backpressure.Chan))
 				piece := conduitPiece(ends, func() conduit { return backpressure.NewConduit[int](transport, 2) })
-				if checkHistories(t, m, histories(t)/3, piece) {
+				if history.Check(t, m, histories(t)/3, meeting, piece) {
 					t.Error("a history that no conduit can have")
 				}
 			})
@@ -308,8 +312,8 @@ func (f *forgetful) TrySend(items []int) (int, error) {
 
 func TestConduitPlantedBugIsFound(t *testing.T) {
 	perturb(t)
-	m := model([]int{0}, queueModel(2, false))
-	if !checkHistories(t, m, histories(t), conduitPiece(1, func() conduit {
+	m := history.Model([]int{0}, queueModel(2, false))
+	if !history.Check(t, m, histories(t), meeting, conduitPiece(1, func() conduit {
 		return &forgetful{Conduit: backpressure.NewConduit[int](backpressure.Ring, 2)}
 	})) {
 		t.Error("not found")

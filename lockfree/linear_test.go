@@ -6,8 +6,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/seed95b73fdc/sluice/internal/history"
 	"github.com/seed95b73fdc/sluice/lockfree"
 )
+
+// meeting is what is asked of the calls: where they are paused in their middle, they meet.
+const meeting = history.Meeting(lockfree.Pausing)
 
 // histories is how many calls of each structure are checked.
 func histories(t *testing.T) int { return inTime(t, 100_000) }
@@ -53,39 +57,39 @@ type spsc interface {
 
 // queueModel is a queue of limited length; the first number of its state is 1 when it is
 // closed.
-func queueModel(capacity int) func(state []int, a act) (bool, []int) {
-	return func(state []int, a act) (bool, []int) {
+func queueModel(capacity int) func(state []int, a history.Act) (bool, []int) {
+	return func(state []int, a history.Act) (bool, []int) {
 		closed, items := state[0], state[1:]
-		switch a.name {
+		switch a.Name {
 		case "push":
-			if a.ok {
-				return closed == 0 && len(items) < capacity, append(state[:len(state):len(state)], a.in)
+			if a.OK {
+				return closed == 0 && len(items) < capacity, append(state[:len(state):len(state)], a.In)
 			}
 			return closed == 1 || len(items) == capacity, state
 		case "pop":
-			if a.ok {
-				return len(items) > 0 && items[0] == a.out, append([]int{closed}, items[min(1, len(items)):]...)
+			if a.OK {
+				return len(items) > 0 && items[0] == a.Out, append([]int{closed}, items[min(1, len(items)):]...)
 			}
 			return len(items) == 0, state
 		case "len":
-			return a.out == len(items), state
+			return a.Out == len(items), state
 		case "close":
 			return true, append([]int{1}, items...)
 		case "closed":
-			return a.ok == (closed == 1), state
+			return a.OK == (closed == 1), state
 		}
-		panic(a.name)
+		panic(a.Name)
 	}
 }
 
-func spscPiece(of func() spsc) func(r *recorder) {
+func spscPiece(of func() spsc) func(r *history.Recorder) {
 	round := 0
-	return func(r *recorder) {
+	return func(r *history.Recorder) {
 		calls := pieceLen()
 		round++
 		q, turn := of(), round
 		producer := func() {
-			do, end := r.client(0)
+			do, end := r.Client(0)
 			defer end()
 			for k := range calls {
 				do("push", k, func() (int, bool) { return 0, q.TryPush(k) })
@@ -95,7 +99,7 @@ func spscPiece(of func() spsc) func(r *recorder) {
 			}
 		}
 		consumer := func() {
-			do, end := r.client(1)
+			do, end := r.Client(1)
 			defer end()
 			for k := range calls {
 				do("pop", 0, q.TryPop)
@@ -105,7 +109,7 @@ func spscPiece(of func() spsc) func(r *recorder) {
 			}
 		}
 		other := func() {
-			do, end := r.client(2)
+			do, end := r.Client(2)
 			defer end()
 			for k := range turn % 64 {
 				do("len", 0, func() (int, bool) { return q.Len(), true })
@@ -116,7 +120,7 @@ func spscPiece(of func() spsc) func(r *recorder) {
 			do("closed", 0, func() (int, bool) { return 0, q.Closed() })
 			do("len", 0, func() (int, bool) { return q.Len(), true })
 		}
-		together(producer, consumer, other)
+		history.Together(producer, consumer, other)
 	}
 }
 
@@ -125,8 +129,8 @@ func TestSPSCIsLinearizable(t *testing.T) {
 	for _, procs := range []int{1, 2, 4} {
 		func() {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-			m := model([]int{0}, queueModel(4))
-			if checkHistories(t, m, histories(t)/3, spscPiece(func() spsc { return lockfree.NewSPSCFrom[int](4, 10) })) {
+			m := history.Model([]int{0}, queueModel(4))
+			if history.Check(t, m, histories(t)/3, meeting, spscPiece(func() spsc { return lockfree.NewSPSCFrom[int](4, 10) })) {
 				t.Errorf("GOMAXPROCS=%d: a history that no queue can have", procs)
 			}
 		}()
@@ -167,8 +171,8 @@ func (q *lateTail) Len() int { return int(q.tail.Load() - q.head.Load()) }
 
 func TestSPSCPlantedBugIsFound(t *testing.T) {
 	perturb(t)
-	m := model([]int{0}, queueModel(4))
-	if !checkHistories(t, m, histories(t), spscPiece(func() spsc { return &lateTail{SPSC: lockfree.NewSPSC[int](4)} })) {
+	m := history.Model([]int{0}, queueModel(4))
+	if !history.Check(t, m, histories(t), meeting, spscPiece(func() spsc { return &lateTail{SPSC: lockfree.NewSPSC[int](4)} })) {
 		t.Error("not found")
 	}
 }
@@ -181,38 +185,38 @@ type deque interface {
 	Len() int
 }
 
-func dequeModel(state []int, a act) (bool, []int) {
+func dequeModel(state []int, a history.Act) (bool, []int) {
 	n := len(state)
-	switch a.name {
+	switch a.Name {
 	case "push":
-		return true, append(state[:n:n], a.in)
+		return true, append(state[:n:n], a.In)
 	case "pop":
-		if a.ok {
-			return n > 0 && state[n-1] == a.out, state[:max(0, n-1)]
+		if a.OK {
+			return n > 0 && state[n-1] == a.Out, state[:max(0, n-1)]
 		}
 		return n == 0, state
 	case "steal":
-		if a.ok {
-			return n > 0 && state[0] == a.out, state[min(1, n):]
+		if a.OK {
+			return n > 0 && state[0] == a.Out, state[min(1, n):]
 		}
 		return n == 0, state
 	case "retry":
 		return true, state
 	case "len":
-		return a.out == n, state
+		return a.Out == n, state
 	}
-	panic(a.name)
+	panic(a.Name)
 }
 
-func dequePiece(of func() deque) func(r *recorder) {
+func dequePiece(of func() deque) func(r *history.Recorder) {
 	round := 0
-	return func(r *recorder) {
+	return func(r *history.Recorder) {
 		const thieves = 2
 		calls := pieceLen()
 		round++
 		d, turn := of(), round
 		clients := []func(){func() {
-			do, end := r.client(0)
+			do, end := r.Client(0)
 			defer end()
 			for k := range calls {
 				if k%(2+turn%3) == 0 || k < turn%10 {
@@ -227,28 +231,28 @@ func dequePiece(of func() deque) func(r *recorder) {
 		}}
 		for thief := range thieves {
 			clients = append(clients, func() {
-				do, end := r.client(1 + thief)
+				do, end := r.Client(1 + thief)
 				defer end()
 				for k := range calls / 2 {
 					if k%5 == 4 {
 						do("len", 0, func() (int, bool) { return d.Len(), true })
 						continue
 					}
-					start := r.clock.Add(1)
+					start := r.Now()
 					v, o := d.Steal()
-					stop := r.clock.Add(1)
+					stop := r.Now()
 					name := "steal"
 					if o == lockfree.Retry {
 						name = "retry"
 					}
-					r.add(1+thief, start, stop, act{name, 0, v, o == lockfree.Success})
+					r.Add(1+thief, start, stop, history.Act{Name: name, Out: v, OK: o == lockfree.Success})
 					if k%(10+turn%30) == 0 {
 						runtime.Gosched()
 					}
 				}
 			})
 		}
-		together(clients...)
+		history.Together(clients...)
 	}
 }
 
@@ -257,7 +261,7 @@ func TestDequeIsLinearizable(t *testing.T) {
 	for _, procs := range []int{1, 2, 4} {
 		func() {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-			if checkHistories(t, model(nil, dequeModel), histories(t)/3, dequePiece(func() deque { return lockfree.NewDeque[int](1) })) {
+			if history.Check(t, history.Model(nil, dequeModel), histories(t)/3, meeting, dequePiece(func() deque { return lockfree.NewDeque[int](1) })) {
 				t.Errorf("GOMAXPROCS=%d: a history that no deque can have", procs)
 			}
 		}()
@@ -303,7 +307,7 @@ func (d *greedy) Len() int { return int(max(0, d.bottom.Load()-d.top.Load())) }
 
 func TestDequePlantedBugIsFound(t *testing.T) {
 	perturb(t)
-	if !checkHistories(t, model(nil, dequeModel), histories(t), dequePiece(func() deque { return &greedy{} })) {
+	if !history.Check(t, history.Model(nil, dequeModel), histories(t), meeting, dequePiece(func() deque { return &greedy{} })) {
 		t.Error("not found")
 	}
 }
