@@ -113,7 +113,7 @@ func TestAdaptiveFollowsAServerThatSlowsDownBeyondALoad(t *testing.T) {
 				r.drive(t, 50, 8*time.Second)
 				rate = r.drive(t, 50, 2*time.Second)
 				t.Logf("2 units: limit %d, %.0f per second", r.limit.Limit(), rate)
-				if n := r.limit.Limit(); n > 14 || rate < 0.8*full/4 {
+				if n := r.limit.Limit(); n > 8 || rate < 0.9*full/4 {
 					t.Errorf("with 2 units: limit %d, %.0f per second", n, rate)
 				}
 				r.server.units = 8
@@ -324,4 +324,22 @@ func TestGradientTakesASlowerServerForWhatItIs(t *testing.T) {
 			t.Errorf("limit %d, and with a base four times as long %d", before, after)
 		}
 	})
+}
+
+// What an unloaded server takes is found also where the limit begins far above what it
+// can serve: the measuring itself must not overload it.
+func TestGradientFindsTheWayDownFromAnyLimit(t *testing.T) {
+	for _, units := range []int{1, 2, 6} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &rig{server: server{units: units, base: 10 * time.Millisecond}, sem: backpressure.NewPadded(64)}
+			r.limit = backpressure.NewAdaptive(backpressure.SetterFunc(r.sem.Resize), &backpressure.Gradient{}, 1, 64, backpressure.StartAt(64))
+			r.drive(t, 80, 10*time.Second+80*time.Second/time.Duration(units)) // a round takes its time
+			rate := r.drive(t, 80, 5*time.Second)
+			n, full := r.limit.Limit(), 100*float64(units)
+			t.Logf("%d units: limit %d, %.0f of %.0f per second", units, n, rate, full)
+			if n > 2*units+4 || rate < 0.85*full {
+				t.Errorf("%d units: limit %d, %.0f of %.0f per second", units, n, rate, full)
+			}
+		})
+	}
 }

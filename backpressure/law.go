@@ -57,8 +57,8 @@ func (l AIMD) check() {
 // concurrency-limits. After a round in which a call failed it falls by a fifth more.
 //
 // The base is the least mean of a round. Because a server may become slower for good,
-// the base is measured anew after every 32 rounds: the limit is halved for three rounds,
-// of which the last one counts, when calls from before have ended.
+// the base is measured anew after every 32 rounds: the limit is a quarter of itself until
+// as many calls as were under way have ended, and for one round more, which counts.
 //
 // Use a new one for each [Adaptive]. The zero value has a Tolerance of 1.5.
 type Gradient struct {
@@ -67,6 +67,7 @@ type Gradient struct {
 	base   time.Duration
 	rounds int     // since the base was measured
 	resume float64 // the limit from before the measuring
+	before int     // how many of the calls from before may be under way
 }
 
 const (
@@ -74,6 +75,12 @@ const (
 	roundsPerBase    = 32
 	smoothing        = 0.25 // of a step that is taken at once
 	steepest         = 0.5  // a limit falls at most to this in a round
+
+	// The base is measured with so much of the limit. If that is still too much for the
+	// server the base is too high, in proportion, and so is the limit that follows: with
+	// a part p it never falls below where limit = p·Tolerance·limit + √limit. For a half
+	// that is 16, of whatever server; for a quarter it is less than 3.
+	partForBase = 0.25
 )
 
 // Next implements [Law].
@@ -81,11 +88,12 @@ func (l *Gradient) Next(limit float64, seen Seen) float64 {
 	l.rounds++
 	switch {
 	case l.rounds == roundsPerBase:
-		l.resume = limit
-		return limit / 2
-	case l.rounds > roundsPerBase && l.rounds < roundsPerBase+3: // calls from before are among these
+		l.resume, l.before = limit, int(limit)
+		return limit * partForBase
+	case l.rounds > roundsPerBase && l.before > 0:
+		l.before -= seen.OK + seen.Failed
 		return limit
-	case l.rounds == roundsPerBase+3:
+	case l.rounds > roundsPerBase:
 		if seen.OK > 0 {
 			l.base = seen.Mean
 		}

@@ -3,7 +3,8 @@
 //	go run ./bench                      # everything, about six minutes; writes bench/RESULTS.md and .svg
 //	go run ./bench -rows ordered/n.=.4  # some rows, to the terminal only
 //	go run ./bench -quick               # does it run? figures to be ignored
-//	go run ./bench -pictures DIR        # only the pictures, about six minutes
+//	go run ./bench -pictures DIR        # only the pictures, about three minutes
+//	go run ./bench -pictures DIR -which adaptive
 //
 // README.md beside this file says how to read the tables.
 package main
@@ -36,7 +37,8 @@ type settings struct {
 	rows  *regexp.Regexp
 	out   string // file for the report; "" for none
 
-	pictures string // folder for the pictures; "" for the report instead
+	pictures string         // folder for the pictures; "" for the report instead
+	which    *regexp.Regexp // of the pictures' names
 }
 
 // drawing is the report's file with .svg at its end.
@@ -57,7 +59,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	rows := fs.String("rows", "", "measure only the rows whose group/name matches this regexp, and write no file unless -out says which")
 	out := fs.String("out", "", "write the report to this file (default bench/RESULTS.md, when all rows are measured)")
 	quick := fs.Bool("quick", false, "two short repeats, to see that it runs; write no file unless -out says which")
-	pictures := fs.String("pictures", "", "draw the pictures of orders and routers into this folder, and measure nothing else")
+	pictures := fs.String("pictures", "", "draw the pictures of orders, routers and adaptive limits into this folder, and measure nothing else")
+	which := fs.String("which", "", "draw only the pictures whose name matches this regexp: orders, routing, adaptive")
 	if err := fs.Parse(args); err != nil {
 		return settings{}, err
 	}
@@ -84,10 +87,17 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	if err != nil {
 		return settings{}, fmt.Errorf("-rows: %w", err)
 	}
+	chosen, err := regexp.Compile(*which)
+	if err != nil {
+		return settings{}, fmt.Errorf("-which: %w", err)
+	}
+	if *which != "" && *pictures == "" {
+		return settings{}, fmt.Errorf("-which %q chooses among pictures: -pictures says where to", *which)
+	}
 	if *out == "" && *rows == "" && !*quick && *pictures == "" {
 		*out = defaultOut()
 	}
-	return settings{measure.Plan{Repeats: *repeats, AtLeast: *turn, Log: stderr}, *items, pattern, *out, *pictures}, nil
+	return settings{measure.Plan{Repeats: *repeats, AtLeast: *turn, Log: stderr}, *items, pattern, *out, *pictures, chosen}, nil
 }
 
 // defaultOut is bench/RESULTS.md, from the project's root as from bench itself.
@@ -105,7 +115,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if s.pictures != "" {
-		return errors.Join(drawPictures(s.pictures, s.plan, stdout), drawRouting(s.pictures))
+		return drawAll(s.pictures, s.which, s.plan, stdout)
 	}
 	machine, others := measure.Here(), measure.WatchOthers()
 	c := newCalibrator()

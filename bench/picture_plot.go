@@ -187,7 +187,7 @@ func savePlots(plots []*plot.Plot, ways []string, file string) error {
 	for i, p := range plots { // side by side, as they have the same marks on the y axis
 		p.Draw(tiles.At(below, i, 0))
 	}
-	drawLegend(draw.Crop(whole, 0, 0, height-legendHeight, 0), ways)
+	drawLegend(draw.Crop(whole, 0, 0, height-legendHeight, 0), ways, pictureStyles)
 	out, err := os.Create(file)
 	if err != nil {
 		return err
@@ -200,15 +200,17 @@ func savePlots(plots []*plot.Plot, ways []string, file string) error {
 }
 
 // drawLegend draws the names of the ways in one row.
-func drawLegend(c draw.Canvas, ways []string) {
+func drawLegend(c draw.Canvas, ways []string, styles map[string]pictureStyle) {
 	const mark, gap = 22, 14 // points
 	style := plot.NewLegend().TextStyle
 	style.YAlign = -0.5
 	x, y := c.Min.X+vg.Points(gap), (c.Min.Y+c.Max.Y)/2
 	for _, way := range ways {
-		s := pictureStyles[way]
+		s := styles[way]
 		c.StrokeLine2(draw.LineStyle{Color: s.color, Width: vg.Points(1.6), Dashes: s.dashes}, x, y, x+vg.Points(mark), y)
-		c.DrawGlyph(draw.GlyphStyle{Color: s.color, Radius: vg.Points(3.2), Shape: s.glyph}, vg.Point{X: x + vg.Points(mark)/2, Y: y})
+		if s.glyph != nil {
+			c.DrawGlyph(draw.GlyphStyle{Color: s.color, Radius: vg.Points(3.2), Shape: s.glyph}, vg.Point{X: x + vg.Points(mark)/2, Y: y})
+		}
 		x += vg.Points(mark + 5)
 		c.FillText(style, vg.Point{X: x, Y: y}, way)
 		x += style.Width(way) + vg.Points(gap)
