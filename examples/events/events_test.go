@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func tried(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	status = command(append([]string{"-repeats=1", "-counters=false"}, args...), &stdout, &stderr)
+	status = command(t.Context(), append([]string{"-repeats=1", "-counters=false"}, args...), &stdout, &stderr)
 	return status, stdout.String(), stderr.String()
 }
 
@@ -99,11 +101,11 @@ func TestWaysEndWhenTheirContextDoes(t *testing.T) {
 
 func TestWrongFlagsAreRefused(t *testing.T) {
 	for _, arg := range []string{"-events=0", "-keys=0", "-keys=x", "-skew=0.5", "-workers=0", "-work=-1s", "-repeats=0", "-durability=never", "-only=fast", "-keep", "extra"} {
-		if status, _, errs := tried(t, arg); status != exitUsage || errs == "" {
+		if status, _, errs := tried(t, arg); status != program.Usage || errs == "" {
 			t.Errorf("%s: status %d, %q", arg, status, errs)
 		}
 	}
-	if status, _, errs := tried(t, "-events=10", "-dir="+filepath.Join(t.TempDir(), "none")); status != exitWrong || !strings.Contains(errs, "no such file") {
+	if status, _, errs := tried(t, "-events=10", "-dir="+filepath.Join(t.TempDir(), "none")); status != program.Failed || !strings.Contains(errs, "no such file") {
 		t.Errorf("status %d, %q", status, errs)
 	}
 }

@@ -35,11 +35,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 	"github.com/seed95b73fdc/sluice/sink"
 )
 
@@ -57,33 +57,35 @@ type config struct {
 	counters bool
 }
 
-const exitWrong, exitUsage, exitInterrupted = 1, 2, 130
+// abortGrace is how long an interrupted run may take to wind up before the
+// program ends without it.
+const abortGrace = 5 * time.Second
 
 func main() {
-	os.Exit(command(os.Args[1:], os.Stdout, os.Stderr))
+	program.MainAborting(abortGrace, func(ctx context.Context) int {
+		return command(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	})
 }
 
-func command(args []string, stdout, stderr io.Writer) int {
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	c, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "events: %v\n", err)
-		return exitUsage
+		return program.Usage
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	err = run(ctx, c, stdout)
 	switch {
 	case err == nil:
 		return 0
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "events: interrupted")
-		return exitInterrupted
+		return program.Interrupted
 	}
 	fmt.Fprintf(stderr, "events: %v\n", err)
-	return exitWrong
+	return program.Failed
 }
 
 func parse(args []string, stderr io.Writer) (c config, err error) {

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // figures are what was seen of one way.
@@ -32,6 +34,7 @@ func run(ctx context.Context, c config, out io.Writer) (err error) {
 		if dir, err = os.MkdirTemp("", "events"); err != nil {
 			return err
 		}
+		defer program.Unfinished(dir)()
 		defer os.RemoveAll(dir)
 	}
 	fmt.Fprintf(out, "%d events, %d keys, %d workers, %d processors, %v\n", c.events, c.keys, c.workers, runtime.GOMAXPROCS(0), c.durable)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 const (
@@ -85,7 +87,7 @@ func parseFlags(args []string, stderr io.Writer) (config, error) {
 		return config{}, errUsage
 	}
 	if err := cfg.check(fs.Args()); err != nil {
-		fmt.Fprintf(stderr, "firstmatch: %s\n", oneLine(err))
+		fmt.Fprintf(stderr, "firstmatch: %s\n", program.OneLine(err))
 		fs.Usage()
 		return config{}, errUsage
 	}

@@ -10,16 +10,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
 
-// asProgram is set in the environment of a child that is to be the program, not
-// the tests.
-const asProgram = "FIRSTMATCH_TEST_AS_PROGRAM"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-	}
+	programtest.Main(main)
 	goleak.VerifyTestMain(m)
 }
 
@@ -68,14 +64,7 @@ func (r result) wantError(t *testing.T, words ...string) {
 	if r.code != exitFailed {
 		t.Errorf("exit code %d, want %d", r.code, exitFailed)
 	}
-	if strings.Count(r.stderr, "\n") != 1 || !strings.HasSuffix(r.stderr, "\n") {
-		t.Errorf("stderr is not one line:\n%s", r.stderr)
-	}
-	for _, w := range words {
-		if !strings.Contains(r.stderr, w) {
-			t.Errorf("stderr has no %q:\n%s", w, r.stderr)
-		}
-	}
+	programtest.WantOneLine(t, r.stderr, words...)
 }
 
 // inTree makes a folder of the files, whose names are paths with slashes and

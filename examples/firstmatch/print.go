@@ -3,12 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // flushAfter is how long a line may lie in the buffer.
@@ -16,17 +17,6 @@ const flushAfter = 50 * time.Millisecond
 
 // binaryText stands for the line of a binary file.
 const binaryText = "binary file matches"
-
-// A writeError is a failure to write the output.
-type writeError struct{ error }
-
-func (e writeError) Unwrap() error { return e.error }
-
-// readerGone reports whether writing failed because nobody reads any more.
-func readerGone(err error) bool {
-	var failed writeError
-	return errors.As(err, &failed) && (isBrokenPipe(err) || errors.Is(err, io.ErrClosedPipe))
-}
 
 // A printer writes matches. The first one is written at once, others no later
 // than flushAfter.
@@ -89,7 +79,7 @@ func (p *printer) flushLocked() error {
 
 func (p *printer) fail(err error) {
 	if p.err == nil {
-		p.err = writeError{fmt.Errorf("write the output: %w", err)}
+		p.err = program.WriteError{Err: fmt.Errorf("write the output: %w", err)}
 	}
 }
 

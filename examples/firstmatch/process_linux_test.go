@@ -10,52 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
-
-// openTerminal returns the two ends of a new pseudo-terminal.
-func openTerminal(t *testing.T) (near, far *os.File) {
-	t.Helper()
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Skip("no pseudo-terminals here: ", err)
-	}
-	near = os.NewFile(uintptr(fd), "ptmx")
-	t.Cleanup(func() { near.Close() })
-	n, err := unix.IoctlGetUint32(fd, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100})
-	}
-	if err == nil {
-		far, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	}
-	if err != nil {
-		t.Skip("no pseudo-terminals here: ", err)
-	}
-	return near, far
-}
-
-// readUntil reads what a terminal shows until that has the text.
-func readUntil(t *testing.T, near io.Reader, text string) string {
-	t.Helper()
-	var shown []byte
-	for buf := make([]byte, 4096); !strings.Contains(string(shown), text); {
-		n, err := near.Read(buf)
-		if err != nil {
-			t.Fatalf("%v after %q", err, shown)
-		}
-		shown = append(shown, buf[:n]...)
-	}
-	return string(shown)
-}
-
-func rest(near io.Reader) string {
-	data, _ := io.ReadAll(near) // Linux ends it with EIO
-	return string(data)
-}
 
 // What the search waits for is a pipe, so that the progress is seen to be drawn
 // before it goes on.
@@ -66,21 +22,21 @@ func TestProgressIsShownOnATerminalAndGoneAtTheEnd(t *testing.T) {
 		{"-order=given", "fifo a b", " files, 0 MB, 0 MB/s"}, // a spinner: who knows how many
 		{"-order=name -count=2", "a b fifo", "%"},
 	} {
-		near, far := openTerminal(t)
+		near, far := programtest.OpenTerminal(t)
 		args := append(strings.Fields(tt.flags), "-stats", "x")
-		cmd := child(t, append(args, strings.Fields(tt.paths)...)...)
+		cmd := programtest.Command(t, append(args, strings.Fields(tt.paths)...)...)
 		var stdout bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, far
-		start(t, cmd)
+		programtest.Start(t, cmd)
 		far.Close()
 		w, err := os.OpenFile("fifo", os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		readUntil(t, near, tt.shown)
+		programtest.ReadUntil(t, near, tt.shown)
 		w.Close()
-		shown := rest(near)
-		if code := exitCode(t, cmd); code != exitFound || stdout.String() != "b:1:1:x\n" {
+		shown := programtest.RestOfTerminal(near)
+		if code := programtest.ExitCode(t, cmd); code != exitFound || stdout.String() != "b:1:1:x\n" {
 			t.Errorf("exit code %d, %q", code, &stdout)
 		}
 		last := shown[strings.LastIndexByte(strings.TrimRight(shown, "\r\n"), '\r')+1:]
@@ -93,21 +49,21 @@ func TestProgressIsShownOnATerminalAndGoneAtTheEnd(t *testing.T) {
 func TestProgressIsNotShownWithQ(t *testing.T) {
 	inTree(t, map[string]string{"b": "x\n"})
 	mkfifo(t, "a")
-	near, far := openTerminal(t)
-	cmd := child(t, "-q", "x", "a", "b")
+	near, far := programtest.OpenTerminal(t)
+	cmd := programtest.Command(t, "-q", "x", "a", "b")
 	var stdout bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, far
-	start(t, cmd)
+	programtest.Start(t, cmd)
 	far.Close()
 	w, err := os.OpenFile("a", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
-	if shown := rest(near); shown != "" {
+	if shown := programtest.RestOfTerminal(near); shown != "" {
 		t.Errorf("the terminal shows %q", shown)
 	}
-	if code := exitCode(t, cmd); code != exitFound {
+	if code := programtest.ExitCode(t, cmd); code != exitFound {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -116,21 +72,21 @@ func TestProgressIsNotShownWithQ(t *testing.T) {
 func TestProgressLeavesMatchesOnTheSameTerminalWhole(t *testing.T) {
 	inTree(t, map[string]string{"b": strings.Repeat("x\n", 200)})
 	mkfifo(t, "a")
-	near, far := openTerminal(t)
-	cmd := child(t, "-count", "1000", "x", "a", "b")
+	near, far := programtest.OpenTerminal(t)
+	cmd := programtest.Command(t, "-count", "1000", "x", "a", "b")
 	cmd.Stdout, cmd.Stderr = far, far
-	start(t, cmd)
+	programtest.Start(t, cmd)
 	far.Close()
 	w, err := os.OpenFile("a", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := readUntil(t, near, "MB/s")
+	shown := programtest.ReadUntil(t, near, "MB/s")
 	io.WriteString(w, "x\n")
-	shown += readUntil(t, near, "a:1:1:x\r\n") + readUntil(t, near, "MB/s") // and drawn again
+	shown += programtest.ReadUntil(t, near, "a:1:1:x\r\n") + programtest.ReadUntil(t, near, "MB/s") // and drawn again
 	w.Close()
-	shown += rest(near)
-	if code := exitCode(t, cmd); code != exitFound {
+	shown += programtest.RestOfTerminal(near)
+	if code := programtest.ExitCode(t, cmd); code != exitFound {
 		t.Errorf("exit code %d", code)
 	}
 	whole := 0
@@ -162,7 +118,7 @@ func TestMemoryOfTheProcessIsSmallForLargeFiles(t *testing.T) {
 		os.Remove("large1")
 		os.Remove("large2")
 	}
-	cmd := child(t, "needle")
+	cmd := programtest.Command(t, "needle")
 	process(t, cmd).want(t, exitNotFound, "")
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,68 +13,28 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
-
-// watchdog ends a child that hangs; no test waits for it otherwise.
-const watchdog = 30 * time.Second
-
-// child makes a command that is the program. The caller sets what it needs.
-func child(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), exe, args...)
-	cmd.Env = append(os.Environ(), asProgram+"=1")
-	return cmd
-}
-
-// start starts a child, which is killed if it has not ended in time.
-func start(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	timer := time.AfterFunc(watchdog, func() { cmd.Process.Kill() })
-	t.Cleanup(func() { timer.Stop() })
-}
-
-// exitCode waits for a child and returns how it ended.
-func exitCode(t *testing.T, cmd *exec.Cmd) int {
-	t.Helper()
-	err := cmd.Wait()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		t.Fatalf("ended by the signal %v", status.Signal())
-	}
-	return cmd.ProcessState.ExitCode()
-}
 
 // process runs a child to its end.
 func process(t *testing.T, cmd *exec.Cmd) result {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	start(t, cmd)
-	return result{exitCode(t, cmd), stdout.String(), stderr.String()}
+	code, stdout, stderr := programtest.Run(t, cmd)
+	return result{code, stdout, stderr}
 }
 
 func TestProcessExitCodes(t *testing.T) {
 	inTree(t, map[string]string{"a": "x\n"})
-	process(t, child(t, "x")).want(t, exitFound, "a:1:1:x\n")
-	process(t, child(t, "y")).want(t, exitNotFound, "")
-	process(t, child(t, "x", "0")).wantError(t, "0: stat: no such file")
-	if r := process(t, child(t, "-n", "0", "x")); r.code != exitFailed {
+	process(t, programtest.Command(t, "x")).want(t, exitFound, "a:1:1:x\n")
+	process(t, programtest.Command(t, "y")).want(t, exitNotFound, "")
+	process(t, programtest.Command(t, "x", "0")).wantError(t, "0: stat: no such file")
+	if r := process(t, programtest.Command(t, "-n", "0", "x")); r.code != exitFailed {
 		t.Errorf("%+v", r)
 	}
-	cmd := child(t, "x", "-")
+	cmd := programtest.Command(t, "x", "-")
 	cmd.Stdin = strings.NewReader("-\nx")
 	process(t, cmd).want(t, exitFound, "(standard input):2:1:x\n")
 }
@@ -117,17 +76,17 @@ func TestC129FIFOThatIsGivenIsRead(t *testing.T) {
 	inTree(t, map[string]string{"z": "x"})
 	mkfifo(t, "fifo")
 	for _, path := range []string{"fifo", "./fifo"} {
-		cmd := child(t, "-count", "2", "x", path, "z")
+		cmd := programtest.Command(t, "-count", "2", "x", path, "z")
 		var stdout bytes.Buffer
 		cmd.Stdout = &stdout
-		start(t, cmd)
+		programtest.Start(t, cmd)
 		w, err := os.OpenFile("fifo", os.O_WRONLY, 0) // waits for the child to open it
 		if err != nil {
 			t.Fatal(err)
 		}
 		io.WriteString(w, "-\nx in the fifo\n")
 		w.Close()
-		if code := exitCode(t, cmd); code != exitFound || stdout.String() != path+":2:1:x in the fifo\nz:1:1:x\n" {
+		if code := programtest.ExitCode(t, cmd); code != exitFound || stdout.String() != path+":2:1:x in the fifo\nz:1:1:x\n" {
 			t.Errorf("exit code %d, %s", code, &stdout)
 		}
 	}
@@ -138,16 +97,16 @@ func TestEndlessDevice(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err != nil {
 		t.Skip("no /dev/zero here: ", err)
 	}
-	process(t, child(t, "x", "/dev/null", "/dev/null")).want(t, exitNotFound, "")
-	process(t, child(t, "-e", `\x00\x00`, "/dev/zero")).want(t, exitFound, "/dev/zero:1:1:binary file matches\n")
+	process(t, programtest.Command(t, "x", "/dev/null", "/dev/null")).want(t, exitNotFound, "")
+	process(t, programtest.Command(t, "-e", `\x00\x00`, "/dev/zero")).want(t, exitFound, "/dev/zero:1:1:binary file matches\n")
 	for _, expr := range []string{"-e=false", "-e"} {
-		cmd := child(t, expr, "-stats", "needle", "/dev/zero")
+		cmd := programtest.Command(t, expr, "-stats", "needle", "/dev/zero")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
-		start(t, cmd)
-		waitFor(t, func() bool { return readsFrom(cmd.Process.Pid, "/dev/zero") })
+		programtest.Start(t, cmd)
+		programtest.WaitFor(t, func() bool { return readsFrom(cmd.Process.Pid, "/dev/zero") })
 		cmd.Process.Signal(os.Interrupt)
-		if code := exitCode(t, cmd); code != exitInterrupted {
+		if code := programtest.ExitCode(t, cmd); code != exitInterrupted {
 			t.Errorf("exit code %d, stderr %s", code, &stderr)
 		}
 	}
@@ -187,29 +146,18 @@ func TestInterruptEndsWaiting(t *testing.T) {
 	for _, paths := range [][]string{{"-"}, {"-", "fifo"}, {"-", "nobody"}} {
 		for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 			io.WriteString(feed, "-")
-			cmd := child(t, append([]string{"x"}, paths...)...)
+			cmd := programtest.Command(t, append([]string{"x"}, paths...)...)
 			cmd.Stdin = stdin
-			start(t, cmd)
+			programtest.Start(t, cmd)
 			// What reads its input is ready for signals.
-			waitFor(t, func() bool {
+			programtest.WaitFor(t, func() bool {
 				n, err := unix.Poll([]unix.PollFd{{Fd: int32(stdin.Fd()), Events: unix.POLLIN}}, 0)
 				return err == nil && n == 0
 			})
 			cmd.Process.Signal(sig)
-			if code := exitCode(t, cmd); code != exitInterrupted {
+			if code := programtest.ExitCode(t, cmd); code != exitInterrupted {
 				t.Errorf("%s, %v: exit code %d", paths, sig, code)
 			}
-		}
-	}
-}
-
-func waitFor(t *testing.T, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(watchdog); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatal("what was waited for does not come about")
 		}
 	}
 }
@@ -220,24 +168,20 @@ func TestHeadTakesOneLine(t *testing.T) {
 		t.Skip("no bash here")
 	}
 	inTree(t, map[string]string{"a": strings.Repeat("x\n", 100_000)})
-	cmd := child(t)
+	cmd := programtest.Command(t)
 	cmd.Args = []string{"bash", "-c", `set -o pipefail; "$0" -count 100000 x a | head -n 1`, cmd.Path}
 	cmd.Path = sh
 	process(t, cmd).want(t, exitFound, "a:1:1:x\n")
 }
 
 func TestFullDiskIsAnError(t *testing.T) {
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Skip("no /dev/full here: ", err)
-	}
-	defer full.Close()
+	full := programtest.FullDevice(t)
 	inTree(t, map[string]string{"a": "x"})
-	cmd := child(t, "x")
+	cmd := programtest.Command(t, "x")
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = full, &stderr
-	start(t, cmd)
-	result{exitCode(t, cmd), "", stderr.String()}.wantError(t, "write the output", syscall.ENOSPC.Error())
+	programtest.Start(t, cmd)
+	result{programtest.ExitCode(t, cmd), "", stderr.String()}.wantError(t, "write the output", syscall.ENOSPC.Error())
 }
 
 // C131, with real permissions.
@@ -250,7 +194,7 @@ func TestC131FilesWithoutPermission(t *testing.T) {
 	}
 	t.Cleanup(func() { os.Chmod("d", 0o755) })
 	as := func(args ...string) *exec.Cmd {
-		cmd := child(t, args...)
+		cmd := programtest.Command(t, args...)
 		if os.Getuid() == 0 {
 			// Root may read all; the child is to be somebody else, who needs a
 			// program and a folder that he can get at.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // The exit codes.
@@ -15,7 +17,7 @@ const (
 	exitFound       = 0
 	exitNotFound    = 1
 	exitFailed      = 2
-	exitInterrupted = 130
+	exitInterrupted = program.Interrupted
 )
 
 // environment is what the program has around it.
@@ -25,11 +27,8 @@ type environment struct {
 	sys            system
 }
 
-// errInterrupted is the cause with which the program's context is cancelled.
-var errInterrupted = errors.New("interrupted")
-
 // run is the program: it returns the exit code. It ends when ctx is cancelled,
-// with errInterrupted as the cause.
+// with program.ErrAborted as the cause.
 func run(ctx context.Context, args []string, env environment) int {
 	cfg, err := parseFlags(args, env.stderr)
 	switch {
@@ -38,19 +37,19 @@ func run(ctx context.Context, args []string, env environment) int {
 	case err != nil:
 		return exitFailed
 	}
-	scr := &screen{w: env.stderr}
+	scr := program.NewScreen(env.stderr, "firstmatch", program.QuietIf(cfg.quiet))
 	c := new(counts)
 	err = findAndPrint(ctx, cfg, env, scr, c)
 	if cfg.stats {
-		scr.print("%v", c)
+		scr.Print("%v", c)
 	}
 	switch {
-	case readerGone(err):
+	case program.ReaderGone(err):
 		return exitFound // it has what it wants
-	case errors.Is(err, errInterrupted):
+	case errors.Is(err, program.ErrAborted):
 		return exitInterrupted
 	case err != nil:
-		scr.print("%s", oneLine(err))
+		scr.Print("%s", program.OneLine(err))
 		return exitFailed
 	case c.matches.Load() > 0:
 		return exitFound
@@ -61,18 +60,16 @@ func run(ctx context.Context, args []string, env environment) int {
 }
 
 // findAndPrint does the job. The progress is gone when it returns.
-func findAndPrint(ctx context.Context, cfg config, env environment, scr *screen, c *counts) error {
-	out := newPrinter(scr.over(env.stdout))
+func findAndPrint(ctx context.Context, cfg config, env environment, scr *program.Screen, c *counts) error {
+	out := newPrinter(scr.Over(env.stdout))
 	f := newFinder(cfg, env, c)
-	f.report = func(err error) { scr.print("%s", oneLine(err)) }
-	if !cfg.quiet && isTerminal(env.stderr) {
-		defer scr.showProgress(c, &f.files)()
-	}
+	f.report = func(err error) { scr.Print("%s", program.OneLine(err)) }
+	defer scr.Show(progressOf(c, &f.files))()
 	err := f.find(ctx, func(ctx context.Context, h hit) error {
 		c.matches.Add(1)
 		return out.print(ctx, h)
 	})
-	if flushErr := out.flush(); err == nil || flushErr != nil && errors.Is(err, errInterrupted) {
+	if flushErr := out.flush(); err == nil || flushErr != nil && errors.Is(err, program.ErrAborted) {
 		err = flushErr
 	}
 	return err
@@ -94,11 +91,6 @@ func outputID(w io.Writer) fileID {
 		}
 	}
 	return fileID{}
-}
-
-// oneLine is the text of an error, which may have been made of several.
-func oneLine(err error) string {
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
 // String is the summary, one line.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 func TestExitCodesAndOutput(t *testing.T) {
@@ -350,7 +352,7 @@ func TestInterruptEndsTheRun(t *testing.T) {
 	done := make(chan result, 1)
 	go func() { done <- callContext(ctx, environment{sys: theSystem, stdin: in}, "x", "-", "a") }()
 	io.WriteString(feed, "-\n")
-	cancel(errInterrupted)
+	cancel(program.ErrAborted)
 	written := make(chan struct{})
 	go func() {
 		defer close(written)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
 
 // scanAll runs a scan with a small buffer over src.
@@ -244,7 +246,7 @@ func TestScanAllocatesNothingForAFileWithoutMatch(t *testing.T) {
 				t.Error("found")
 			}
 		})
-		if allocs > 0 && !raceDetector {
+		if allocs > 0 && !programtest.RaceDetector {
 			t.Errorf("%v allocations", allocs)
 		}
 	}

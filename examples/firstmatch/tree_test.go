@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
 
 // longEnv asks for the long tests; treeEnv names a tree for one of them.
@@ -134,7 +136,7 @@ func agree(t *testing.T, root string, patterns int) {
 func TestAnswerIsThatOfASequentialSearch(t *testing.T) {
 	randomTree(t, randomSeed(t))
 	patterns := 100
-	if raceDetector {
+	if programtest.RaceDetector {
 		patterns = 25
 	}
 	agree(t, "a", patterns)

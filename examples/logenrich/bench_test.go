@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // BenchmarkEngine compares the engines on the sample, fifty times over, from the
@@ -37,7 +39,7 @@ func BenchmarkEngine(b *testing.B) {
 				for b.Loop() {
 					ctx, cancel := context.WithCancelCause(context.Background())
 					env := environment{stdin: strings.NewReader(log), stdout: io.Discard, stderr: io.Discard}
-					if code := run(ctx, args, env); code != exitOK {
+					if code := run(ctx, args, env); code != program.OK {
 						b.Fatalf("exit code %d", code)
 					}
 					cancel(nil)

@@ -11,14 +11,16 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 func TestCoalescedLookupsGiveTheSameBytes(t *testing.T) {
-	want := call(bytes.NewReader(sampleLog), "-in", "-", "-engine", "loop").want(t, exitOK).stdout
+	want := call(bytes.NewReader(sampleLog), "-in", "-", "-engine", "loop").want(t, program.OK).stdout
 	for _, engine := range []string{"loop", "sluice", "rill"} {
 		for _, args := range [][]string{{"-n", "1", "-coalesce", "2"}, {"-n", "16", "-coalesce", "5"}, {"-n", "64", "-coalesce", "500"}} {
 			args = append(args, "-in", "-", "-engine", engine)
-			if got := call(bytes.NewReader(sampleLog), args...).want(t, exitOK).stdout; got != want {
+			if got := call(bytes.NewReader(sampleLog), args...).want(t, program.OK).stdout; got != want {
 				t.Errorf("%v: the output differs", args)
 			}
 		}
@@ -27,7 +29,7 @@ func TestCoalescedLookupsGiveTheSameBytes(t *testing.T) {
 
 func TestCoalesceTakesAPlaceOfItsOwnAmongTheFlags(t *testing.T) {
 	for _, args := range []string{"-coalesce -1", "-coalesce 5000", "-coalesce 8 -batch 8"} {
-		if r := call(nil, strings.Fields(args)...).want(t, exitUsage); !strings.Contains(r.stderr, "-coalesce") {
+		if r := call(nil, strings.Fields(args)...).want(t, program.Usage); !strings.Contains(r.stderr, "-coalesce") {
 			t.Errorf("%s: %q", args, r.stderr)
 		}
 	}
@@ -83,8 +85,8 @@ func TestALookupThatIsAbortedLeavesNoQueryBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newCoalescingStore(&slowKeys{}, 10)
 		ctx, abort := context.WithCancelCause(context.Background())
-		time.AfterFunc(time.Millisecond, func() { abort(errAborted) })
-		if _, err := st.find(ctx, []string{"a"}); !errors.Is(err, errAborted) {
+		time.AfterFunc(time.Millisecond, func() { abort(program.ErrAborted) })
+		if _, err := st.find(ctx, []string{"a"}); !errors.Is(err, program.ErrAborted) {
 			t.Errorf("got %v", err)
 		}
 		start := time.Now()

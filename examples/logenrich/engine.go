@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/destel/rill"
+
 	"github.com/seed95b73fdc/sluice/batch"
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -43,7 +45,7 @@ func runSluice(ctx context.Context, j *job) error {
 func runLoop(ctx context.Context, j *job) error {
 	var failed error
 	err := j.src.each(ctx, func(records []record) bool {
-		if closed(j.stop) {
+		if program.Closed(j.stop) {
 			return false
 		}
 		if records, failed = j.parser.parseAll(ctx, records); failed == nil {
@@ -70,7 +72,7 @@ func runRill(ctx context.Context, j *job) error {
 	defer cancel()
 	lines := rill.Generate(func(send func([]record), sendErr func(error)) {
 		err := j.src.each(inner, func(records []record) bool {
-			if closed(j.stop) || inner.Err() != nil {
+			if program.Closed(j.stop) || inner.Err() != nil {
 				return false
 			}
 			send(records)
@@ -96,13 +98,4 @@ func runRill(ctx context.Context, j *job) error {
 		return cause
 	}
 	return err
-}
-
-func closed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
 }

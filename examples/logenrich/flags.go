@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // -zone works where the system has no time zones
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // maxBatch is how many keys one query may ask for; SQLite takes 32,766 at most.
@@ -17,6 +18,9 @@ const maxBatch = 4096
 
 // maxParallel bounds -n: each lookup has a connection, and so an open file.
 const maxParallel = 1024
+
+// maxMaxLine bounds -max-line.
+const maxMaxLine = 1 << 30
 
 // config is the command line, checked.
 type config struct {
@@ -26,7 +30,7 @@ type config struct {
 	key         string
 	field       string
 	zone        *time.Location
-	maxLine     byteSize
+	maxLine     program.ByteSize
 	n, batch    int
 	coalesce    int // 0: off
 	engine      string
@@ -111,46 +115,11 @@ func (c *config) check(fs *flag.FlagSet) error {
 	case c.coalesce > 0 && c.batch > 1:
 		return errors.New("-coalesce and -batch do not go together")
 	case c.maxLine < 1 || c.maxLine > maxMaxLine:
-		return fmt.Errorf("invalid value %v for flag -max-line: it is 1 to %v", c.maxLine, byteSize(maxMaxLine))
+		return fmt.Errorf("invalid value %v for flag -max-line: it is 1 to %v", c.maxLine, program.ByteSize(maxMaxLine))
 	case c.latency < 0:
 		return fmt.Errorf("invalid value %v for flag -latency: it is not negative", c.latency)
-	case c.out != "" && sameFile(c.out, c.db), c.makeDB != "" && sameFile(c.makeDB, c.in):
+	case c.out != "" && program.SameFile(c.out, c.db), c.makeDB != "" && program.SameFile(c.makeDB, c.in):
 		return errors.New("the output would replace an input")
 	}
-	return nil
-}
-
-// byteSize is a number of bytes, with KiB or MiB allowed behind it.
-type byteSize int
-
-const (
-	kiB        = 1 << 10
-	miB        = 1 << 20
-	maxMaxLine = 1 << 30
-)
-
-func (b byteSize) String() string {
-	switch {
-	case b > 0 && b%miB == 0:
-		return strconv.Itoa(int(b/miB)) + "MiB"
-	case b > 0 && b%kiB == 0:
-		return strconv.Itoa(int(b/kiB)) + "KiB"
-	}
-	return strconv.Itoa(int(b))
-}
-
-// Set implements flag.Value.
-func (b *byteSize) Set(s string) error {
-	unit := 1
-	if digits, ok := strings.CutSuffix(s, "MiB"); ok {
-		s, unit = digits, miB
-	} else if digits, ok := strings.CutSuffix(s, "KiB"); ok {
-		s, unit = digits, kiB
-	}
-	v, err := strconv.Atoi(s)
-	if err != nil || v > maxMaxLine/unit {
-		return errors.New("not a number of bytes up to 1024MiB")
-	}
-	*b = byteSize(v * unit)
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
 
 // zipped is data as one gzip member.
@@ -136,7 +138,7 @@ func TestUnreadableInputIsOneErrorAndLeavesNoOutput(t *testing.T) {
 				t.Skip("this system has no " + name)
 			}
 			call(nil, "-in", name, "-out", out).wantError(t, name)
-			wantOnly(t, dir)
+			programtest.WantOnly(t, dir)
 		})
 	}
 	r := call(iotest.ErrReader(errors.New("the cable is cut")), "-in", "-").wantError(t, "the cable is cut")

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // A line is one line of the log.
@@ -17,9 +19,9 @@ type line struct {
 }
 
 const (
-	readBuffer = 64 * kiB
+	readBuffer = 64 * program.KiB
 	// prefixLimit is how much of a line that is not read whole is kept to show.
-	prefixLimit = kiB
+	prefixLimit = program.KiB
 )
 
 // A lineReader cuts its input into lines. It holds at most one line of up to max

@@ -15,6 +15,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // A store knows clients. find returns, for each of the keys that it knows, a
@@ -47,7 +49,7 @@ type asking struct {
 // database, or has no table for the key.
 func openDatabase(ctx context.Context, name string, asked asking) (*database, error) {
 	if info, err := os.Stat(name); err != nil {
-		return nil, fmt.Errorf("database %s: %w", name, reason(err))
+		return nil, fmt.Errorf("database %s: %w", name, program.Reason(err))
 	} else if info.IsDir() {
 		return nil, fmt.Errorf("database %s: is a directory", name)
 	}

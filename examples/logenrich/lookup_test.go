@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
 
 // fakeStore knows the keys it has.
@@ -126,7 +129,7 @@ func TestBatchedLookupFindsWhatSingleOnesFind(t *testing.T) {
 func TestDatabaseFileMayHaveAnyName(t *testing.T) {
 	for _, name := range []string{"plain.db", "a b.db", "what?.db", "50%.db", "a%20b.db", "#1.db", "é&=;+.db", ":memory:"} {
 		name := testDatabase(t, name, twoClients)
-		r := call(strings.NewReader(combinedLine(1)), "-in", "-", "-db", name).want(t, exitOK)
+		r := call(strings.NewReader(combinedLine(1)), "-in", "-", "-db", name).want(t, program.OK)
 		if rows := r.rows(t); rows[0].Client["name"] != "One" {
 			t.Errorf("%s: %v", name, rows[0].Client)
 		}
@@ -162,7 +165,7 @@ func TestDatabaseThatCannotBeReadIsOneErrorAndLeavesNoOutput(t *testing.T) {
 			t.Run(tt.name+"/"+batch, func(t *testing.T) {
 				call(strings.NewReader(logOf(10)), "-in", "-", "-db", tt.file, "-out", filepath.Join(dir, "out"), "-batch", batch).
 					wantError(t, tt.file, tt.why)
-				wantOnly(t, dir)
+				programtest.WantOnly(t, dir)
 			})
 		}
 	}
@@ -175,7 +178,7 @@ func TestDatabaseThatCannotBeReadIsOneErrorAndLeavesNoOutput(t *testing.T) {
 		}
 		call(strings.NewReader(logOf(10)), "-in", "-", "-db", good, "-out", filepath.Join(dir, "out")).
 			wantError(t, good, "locked")
-		wantOnly(t, dir)
+		programtest.WantOnly(t, dir)
 	})
 	t.Run("no such table for users", func(t *testing.T) {
 		call(nil, "-db", good, "-key", "user").wantError(t, "no such table: users")
@@ -229,7 +232,7 @@ func TestLookupsRunAsManyAtOnceAsAskedFor(t *testing.T) {
 		}
 		gate.Store(&wait)
 		log := strings.Repeat(combinedLine(1)+"\n", 20)
-		r := call(strings.NewReader(log), "-in", "-", "-db", name, "-n", fmt.Sprint(n), "-engine", engine).want(t, exitOK)
+		r := call(strings.NewReader(log), "-in", "-", "-db", name, "-n", fmt.Sprint(n), "-engine", engine).want(t, program.OK)
 		if rows := r.rows(t); len(rows) != 20 || rows[19].Client["name"] != "One" {
 			t.Errorf("%s: %d rows", engine, len(rows))
 		}
@@ -247,14 +250,14 @@ func TestAbortEndsAQueryUnderWay(t *testing.T) {
 			(WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(*) FROM c) AS n FROM t`)
 	for _, engine := range []string{"sluice", "loop", "rill"} {
 		ctx, abort := context.WithCancelCause(context.Background())
-		begun := func() error { abort(errAborted); return nil }
+		begun := func() error { abort(program.ErrAborted); return nil }
 		gate.Store(&begun)
 		out := filepath.Join(t.TempDir(), "out")
-		r := callContext(ctx, strings.NewReader(combinedLine(1)), "-in", "-", "-db", name, "-out", out, "-engine", engine).want(t, exitInterrupted)
+		r := callContext(ctx, strings.NewReader(combinedLine(1)), "-in", "-", "-db", name, "-out", out, "-engine", engine).want(t, program.Interrupted)
 		if r.stderr != "logenrich: aborted\n" {
 			t.Errorf("%s: stderr %q", engine, r.stderr)
 		}
-		wantOnly(t, filepath.Dir(out))
+		programtest.WantOnly(t, filepath.Dir(out))
 	}
 }
 

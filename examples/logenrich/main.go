@@ -99,8 +99,9 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // abortGrace is how long an aborted run may take to wind up before the program
@@ -111,36 +112,10 @@ const abortGrace = 2 * time.Second
 const lockWait = 2 * time.Second
 
 func main() {
-	ignoreBrokenPipe()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, stopSignals()...)
-
-	ctx, abort := context.WithCancelCause(context.Background())
-	stop := make(chan struct{})
-	done := make(chan int, 1)
-	go func() {
-		done <- run(ctx, os.Args[1:], environment{
+	program.Main(abortGrace, func(ctx context.Context, stop <-chan struct{}) int {
+		return run(ctx, os.Args[1:], environment{
 			stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 			stop: stop, cacheDir: os.UserCacheDir, lockWait: lockWait,
 		})
-	}()
-
-	var grace <-chan time.Time
-	for count := 0; ; {
-		select {
-		case code := <-done:
-			os.Exit(code)
-		case <-signals:
-			switch count++; count {
-			case 1:
-				close(stop)
-			case 2:
-				abort(errAborted)
-				grace = time.After(abortGrace)
-			}
-		case <-grace:
-			removeUnfinished()
-			os.Exit(exitInterrupted)
-		}
-	}
+	})
 }

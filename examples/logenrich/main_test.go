@@ -12,19 +12,16 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-)
 
-// asProgram is set in the environment of a child that is to be the program, not
-// the tests.
-const asProgram = "LOGENRICH_TEST_AS_PROGRAM"
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
+)
 
 // testCache stands in for the user's cache folder.
 var testCache string
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-	}
+	programtest.Main(main)
 	var err error
 	if testCache, err = os.MkdirTemp("", "logenrich-test-"); err != nil {
 		panic(err)
@@ -68,15 +65,8 @@ func (r result) want(t *testing.T, code int) result {
 // of the words.
 func (r result) wantError(t *testing.T, words ...string) result {
 	t.Helper()
-	r.want(t, exitFailed)
-	if strings.Count(r.stderr, "\n") != 1 || !strings.HasSuffix(r.stderr, "\n") {
-		t.Errorf("stderr is not one line:\n%s", r.stderr)
-	}
-	for _, w := range words {
-		if !strings.Contains(r.stderr, w) {
-			t.Errorf("stderr has no %q:\n%s", w, r.stderr)
-		}
-	}
+	r.want(t, program.Failed)
+	programtest.WantOneLine(t, r.stderr, words...)
 	return r
 }
 
@@ -143,20 +133,4 @@ func testFile(t *testing.T, name string, data []byte) string {
 		t.Fatal(err)
 	}
 	return name
-}
-
-// wantEmpty fails the test if there is anything in the folder but the names.
-func wantOnly(t *testing.T, dir string, names ...string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var have []string
-	for _, e := range entries {
-		have = append(have, e.Name())
-	}
-	if strings.Join(have, " ") != strings.Join(names, " ") {
-		t.Errorf("the folder holds %q, want %q", have, names)
-	}
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 //go:embed sampledata/clients.csv
@@ -53,7 +55,7 @@ func sampleDatabase(ctx context.Context, cacheDir func() (string, error), key st
 	if dir, err = os.MkdirTemp("", "sluice-logenrich-"); err != nil {
 		return "", remove, err
 	}
-	forget := unfinished.add(dir)
+	forget := program.Unfinished(dir)
 	remove = func() { forget(); os.RemoveAll(dir) }
 	if name, err = sampleIn(ctx, dir, key); err != nil {
 		remove()
@@ -83,23 +85,23 @@ func sampleIn(ctx context.Context, dir, key string) (string, error) {
 	if err := makeDatabase(ctx, name, rows); err != nil {
 		return "", err
 	}
-	return name, writeWhole(filepath.Join(dir, "sample.log"), sampleLog)
+	return name, program.WriteWhole(filepath.Join(dir, "sample.log"), sampleLog)
 }
 
 // makeDatabase writes a database, whole or not at all.
 func makeDatabase(ctx context.Context, name string, rows contents) (err error) {
 	temp, err := os.MkdirTemp(filepath.Dir(name), ".logenrich-")
 	if err != nil {
-		return reasonFor("database "+name, err)
+		return program.ReasonFor("database "+name, err)
 	}
-	forget := unfinished.add(temp)
+	forget := program.Unfinished(temp)
 	defer func() { os.RemoveAll(temp); forget() }()
 	file := filepath.Join(temp, "new.db")
 	if err := fillDatabase(ctx, file, rows); err != nil {
 		return fmt.Errorf("database %s: %w", name, err)
 	}
-	if err := replaceFile(file, name); err != nil {
-		return reasonFor("database "+name, err)
+	if err := program.ReplaceFile(file, name); err != nil {
+		return program.ReasonFor("database "+name, err)
 	}
 	return nil
 }

@@ -3,23 +3,19 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 const (
-	writeBuffer = 64 * kiB
+	writeBuffer = 64 * program.KiB
 	// flushAfter is how long lines may lie in the buffer while others come.
 	flushAfter = 100 * time.Millisecond
 )
-
-// A writeError is a failure to write the output.
-type writeError struct{ error }
-
-func (e writeError) Unwrap() error { return e.error }
 
 // An output writes the lines and counts them. What it has is flushed when all
 // lines that were read are written and the input pauses, so that who reads it is
@@ -96,11 +92,5 @@ func (o *output) flushLocked() error {
 }
 
 func (o *output) failed(err error) error {
-	return writeError{reasonFor("write "+o.name, err)}
-}
-
-// readerGone reports whether writing failed because nobody reads any more.
-func readerGone(err error) bool {
-	var failed writeError
-	return errors.As(err, &failed) && (isBrokenPipe(err) || errors.Is(err, io.ErrClosedPipe))
+	return program.WriteError{Err: program.ReasonFor("write "+o.name, err)}
 }

@@ -3,16 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
 
 func TestOutputIsFlushedWhenTheInputPausesAndAllIsWritten(t *testing.T) {
@@ -84,102 +83,10 @@ func TestFailureToWriteEndsTheRunWithOneErrorAndAClosedPipeWithNone(t *testing.T
 
 			stderr.Reset()
 			env.stdin, env.stdout = strings.NewReader(logOf(3000)), &failingWriter{left, syscall.EPIPE}
-			if code := run(context.Background(), args, env); code != exitOK || stderr.Len() != 0 {
+			if code := run(context.Background(), args, env); code != program.OK || stderr.Len() != 0 {
 				t.Errorf("%s, closed after %d bytes: exit code %d, stderr %q", engine, left, code, &stderr)
 			}
 		}
-	}
-}
-
-func TestFileAppearsWholeUnderItsNameOrNotAtAll(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "out")
-	read := func() string {
-		data, err := os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "(none)"
-		}
-		return string(data)
-	}
-	begin := func() *outFile {
-		t.Helper()
-		f, err := createFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteString("new"); err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-
-	f := begin()
-	if got := read(); got != "(none)" {
-		t.Errorf("before commit: %s", got)
-	}
-	f.discard()
-	wantOnly(t, dir)
-
-	f = begin()
-	if err := f.commit(); err != nil || read() != "new" {
-		t.Errorf("after commit: %s, %v", read(), err)
-	}
-	wantOnly(t, dir, "out")
-
-	if err := os.WriteFile(name, []byte("old"), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(name, 0o640); err != nil {
-		t.Fatal(err)
-	}
-	first, second := begin(), begin() // two at once
-	if read() != "old" {
-		t.Errorf("before commit: %s", read())
-	}
-	first.discard()
-	if read() != "old" {
-		t.Errorf("after discard: %s", read())
-	}
-	if err := second.commit(); err != nil || read() != "new" {
-		t.Errorf("after commit: %s, %v", read(), err)
-	}
-	info, err := os.Stat(name)
-	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
-		t.Errorf("permissions %v, %v", info.Mode(), err)
-	}
-	wantOnly(t, dir, "out")
-
-	f = begin()
-	removeUnfinished()
-	wantOnly(t, dir, "out")
-	f.discard()
-}
-
-func TestFileReplacesWhatALinkPointsTo(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "real"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, link := range [][2]string{{"real/out", "a"}, {"a", "b"}} {
-		if err := os.Symlink(link[0], filepath.Join(dir, link[1])); err != nil {
-			t.Skip("no symbolic links here: ", err)
-		}
-	}
-	for range 2 { // a link to nothing at first, then to a file
-		if err := writeWhole(filepath.Join(dir, "b"), []byte("new")); err != nil {
-			t.Fatal(err)
-		}
-		wantOnly(t, dir, "a", "b", "real")
-		wantOnly(t, filepath.Join(dir, "real"), "out")
-	}
-	if to, err := os.Readlink(filepath.Join(dir, "b")); err != nil || to != "a" {
-		t.Errorf("the link points to %q, %v", to, err)
-	}
-	if err := os.Symlink("loop", filepath.Join(dir, "loop")); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeWhole(filepath.Join(dir, "loop"), nil); err == nil {
-		t.Error("a link to itself is written")
 	}
 }
 
@@ -192,5 +99,5 @@ func TestFileThatCannotBeMadeIsOneError(t *testing.T) {
 			t.Errorf("the error names a temporary file: %s", r.stderr)
 		}
 	}
-	wantOnly(t, dir)
+	programtest.WantOnly(t, dir)
 }

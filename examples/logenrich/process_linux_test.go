@@ -2,14 +2,15 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
 
 // mountSmall mounts a file system of 64 KiB.
@@ -25,37 +26,11 @@ func mountSmall(t *testing.T, dir string) {
 	})
 }
 
-// openTerminal returns the two ends of a new pseudo-terminal.
-func openTerminal(t *testing.T) (near, far *os.File) {
-	t.Helper()
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Skip("no pseudo-terminals here: ", err)
-	}
-	near = os.NewFile(uintptr(fd), "ptmx")
-	t.Cleanup(func() { near.Close() })
-	n, err := unix.IoctlGetUint32(fd, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100})
-	}
-	if err == nil {
-		far, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	}
-	if err != nil {
-		t.Skip("no pseudo-terminals here: ", err)
-	}
-	return near, far
-}
-
 // terminalOutput is all that is written to a terminal until its other end closes.
 func terminalOutput(near io.Reader) <-chan string {
 	got := make(chan string, 1)
 	go func() {
-		data, _ := io.ReadAll(near) // Linux ends it with EIO
-		got <- string(data)
+		got <- programtest.RestOfTerminal(near)
 	}()
 	return got
 }
@@ -69,14 +44,14 @@ func TestProgressIsShownOnATerminalOnly(t *testing.T) {
 		{[]string{"-in", log, "-latency", "20ms"}, true},
 		{[]string{"-in", log, "-latency", "20ms", "-q"}, false},
 	} {
-		near, far := openTerminal(t)
+		near, far := programtest.OpenTerminal(t)
 		got := terminalOutput(near)
 		cmd := child(t, tt.args...)
 		var stdout bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, far
-		start(t, cmd)
+		programtest.Start(t, cmd)
 		far.Close()
-		if code := exitCode(t, cmd); code != exitOK {
+		if code := programtest.ExitCode(t, cmd); code != program.OK {
 			t.Errorf("exit code %d", code)
 		}
 		s := <-got
@@ -94,13 +69,13 @@ func TestProgressIsShownOnATerminalOnly(t *testing.T) {
 
 // The output goes to the terminal that shows the bar: no line of it is broken.
 func TestProgressLeavesTheOutputOnTheSameTerminalWhole(t *testing.T) {
-	near, far := openTerminal(t)
+	near, far := programtest.OpenTerminal(t)
 	got := terminalOutput(near)
 	cmd := child(t, "-latency", "20ms")
 	cmd.Stdout, cmd.Stderr = far, far
-	start(t, cmd)
+	programtest.Start(t, cmd)
 	far.Close()
-	if code := exitCode(t, cmd); code != exitOK {
+	if code := programtest.ExitCode(t, cmd); code != program.OK {
 		t.Errorf("exit code %d", code)
 	}
 	var out strings.Builder
@@ -119,7 +94,7 @@ func TestProgressLeavesTheOutputOnTheSameTerminalWhole(t *testing.T) {
 // A terminal as stdin: an interrupt reaches a program that waits for it, and the
 // terminal is left as it was.
 func TestInterruptEndsWaitingForATerminal(t *testing.T) {
-	near, far := openTerminal(t)
+	near, far := programtest.OpenTerminal(t)
 	defer far.Close()
 	before, err := unix.FcntlInt(far.Fd(), unix.F_GETFL, 0)
 	if err != nil {
@@ -131,14 +106,14 @@ func TestInterruptEndsWaitingForATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start(t, cmd)
+	programtest.Start(t, cmd)
 	io.WriteString(near, logOf(1))
 	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Process.Signal(os.Interrupt)
 	io.ReadAll(out)
-	if code := exitCode(t, cmd); code != exitInterrupted {
+	if code := programtest.ExitCode(t, cmd); code != program.Interrupted {
 		t.Errorf("exit code %d", code)
 	}
 	if after, err := unix.FcntlInt(far.Fd(), unix.F_GETFL, 0); err != nil || after != before {

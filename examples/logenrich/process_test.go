@@ -3,10 +3,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,89 +13,25 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"modernc.org/sqlite"
-)
 
-// watchdog ends a child that hangs; no test waits for it otherwise.
-const watchdog = 30 * time.Second
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
+)
 
 // child makes a command that is the program. The caller sets what it needs.
 func child(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), exe, args...)
-	cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_CACHE_HOME="+testCache, "HOME="+testCache)
+	cmd := programtest.Command(t, args...)
+	cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+testCache, "HOME="+testCache)
 	return cmd
 }
 
-// start starts a child, which is killed if it has not ended in time.
-func start(t *testing.T, cmd *exec.Cmd) {
+func startTalk(t *testing.T, args ...string) programtest.Child {
 	t.Helper()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	timer := time.AfterFunc(watchdog, func() { cmd.Process.Kill() })
-	t.Cleanup(func() { timer.Stop() })
-}
-
-// exitCode waits for a child and returns how it ended.
-func exitCode(t *testing.T, cmd *exec.Cmd) int {
-	t.Helper()
-	err := cmd.Wait()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		t.Fatalf("ended by the signal %v", status.Signal())
-	}
-	return cmd.ProcessState.ExitCode()
-}
-
-// A talk is a child with its ends in hand.
-type talk struct {
-	*exec.Cmd
-	in       io.WriteCloser
-	stdout   io.Closer
-	out, err *bufio.Reader
-}
-
-func startTalk(t *testing.T, args ...string) talk {
-	t.Helper()
-	cmd := child(t, args...)
-	in, err1 := cmd.StdinPipe()
-	out, err2 := cmd.StdoutPipe()
-	stderr, err3 := cmd.StderrPipe()
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
-	start(t, cmd)
-	return talk{cmd, in, out, bufio.NewReader(out), bufio.NewReader(stderr)}
-}
-
-// readLine reads one line from r.
-func readLine(t *testing.T, r *bufio.Reader) string {
-	t.Helper()
-	s, err := r.ReadString('\n')
-	if err != nil {
-		t.Fatalf("no more lines after %q: %v", s, err)
-	}
-	return s
-}
-
-func rest(t *testing.T, r io.Reader) string {
-	t.Helper()
-	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return programtest.StartChild(t, child(t, args...))
 }
 
 const stopNotice = "logenrich: stopping"
@@ -106,19 +40,19 @@ func TestFirstInterruptFinishesWhatWasReadThoughTheInputNeverEnds(t *testing.T) 
 	for _, engine := range []string{"sluice", "loop", "rill"} {
 		for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 			c := startTalk(t, "-in", "-", "-engine", engine)
-			io.WriteString(c.in, logOf(3)+"a line that has no end ye")
+			io.WriteString(c.In, logOf(3)+"a line that has no end ye")
 			for range 3 {
-				readLine(t, c.out) // each comes out, though the input pauses
+				programtest.ReadLine(t, c.Out) // each comes out, though the input pauses
 			}
 			c.Process.Signal(sig)
-			if s := readLine(t, c.err); !strings.HasPrefix(s, stopNotice) {
+			if s := programtest.ReadLine(t, c.Err); !strings.HasPrefix(s, stopNotice) {
 				t.Errorf("notice %q", s)
 			}
-			if s := rest(t, c.out); s != "" {
+			if s := programtest.Rest(t, c.Out); s != "" {
 				t.Errorf("output %q of a line that was not read", s)
 			}
-			summary := rest(t, c.err)
-			if code := exitCode(t, c.Cmd); code != exitInterrupted {
+			summary := programtest.Rest(t, c.Err)
+			if code := programtest.ExitCode(t, c.Cmd); code != program.Interrupted {
 				t.Errorf("%s: exit code %d after %v", engine, code, sig)
 			}
 			if !strings.HasPrefix(summary, "logenrich: 3 lines, ") || !strings.HasSuffix(summary, " lines/s, interrupted\n") {
@@ -138,7 +72,7 @@ func init() {
 			if err := os.WriteFile(begun, nil, 0o600); err != nil {
 				return nil, err
 			}
-			return nil, poll(func() bool { _, err := os.Stat(release); return err == nil })
+			return nil, programtest.Poll(func() bool { _, err := os.Stat(release); return err == nil })
 		},
 	})
 }
@@ -173,21 +107,21 @@ func TestFirstInterruptFinishesTheOutFileToo(t *testing.T) {
 		out := filepath.Join(dir, "out")
 		db, begun, release := heldDatabase(t)
 		c := startTalk(t, "-in", "-", "-out", out, "-db", db, "-engine", engine, "-n", "2")
-		io.WriteString(c.in, logOf(lines)) // they fit into one read
-		waitForFile(t, begun)
+		io.WriteString(c.In, logOf(lines)) // they fit into one read
+		programtest.WaitForFile(t, begun)
 		c.Process.Signal(os.Interrupt)
-		readLine(t, c.err)
+		programtest.ReadLine(t, c.Err)
 		if list := entries(t, dir); len(list) != 1 || list[0].Name() == "out" {
 			t.Errorf("before the end the folder holds %v", list)
 		}
 		if err := os.WriteFile(release, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		summary := rest(t, c.err)
-		if code := exitCode(t, c.Cmd); code != exitInterrupted {
+		summary := programtest.Rest(t, c.Err)
+		if code := programtest.ExitCode(t, c.Cmd); code != program.Interrupted {
 			t.Errorf("exit code %d, stderr %q", code, summary)
 		}
-		wantOnly(t, dir, "out")
+		programtest.WantOnly(t, dir, "out")
 		data, err := os.ReadFile(out)
 		if err != nil {
 			t.Fatal(err)
@@ -204,18 +138,18 @@ func TestSecondInterruptAborts(t *testing.T) {
 		dir := t.TempDir()
 		db, begun := endlessDatabase(t)
 		c := startTalk(t, "-in", "-", "-out", filepath.Join(dir, "out"), "-db", db, "-engine", engine)
-		io.WriteString(c.in, logOf(100))
-		waitForFile(t, begun)
+		io.WriteString(c.In, logOf(100))
+		programtest.WaitForFile(t, begun)
 		c.Process.Signal(os.Interrupt)
-		readLine(t, c.err)
+		programtest.ReadLine(t, c.Err)
 		c.Process.Signal(os.Interrupt)
-		if s := rest(t, c.err); s != "logenrich: aborted\n" {
+		if s := programtest.Rest(t, c.Err); s != "logenrich: aborted\n" {
 			t.Errorf("%s: stderr %q", engine, s)
 		}
-		if code := exitCode(t, c.Cmd); code != exitInterrupted {
+		if code := programtest.ExitCode(t, c.Cmd); code != program.Interrupted {
 			t.Errorf("%s: exit code %d", engine, code)
 		}
-		wantOnly(t, dir)
+		programtest.WantOnly(t, dir)
 	}
 }
 
@@ -224,28 +158,28 @@ func TestSecondInterruptAbortsALookupThatHangs(t *testing.T) {
 	dir := t.TempDir()
 	db, begun, _ := heldDatabase(t)
 	c := startTalk(t, "-in", "-", "-out", filepath.Join(dir, "out"), "-db", db)
-	io.WriteString(c.in, logOf(1))
-	waitForFile(t, begun)
+	io.WriteString(c.In, logOf(1))
+	programtest.WaitForFile(t, begun)
 	c.Process.Signal(os.Interrupt)
-	readLine(t, c.err)
+	programtest.ReadLine(t, c.Err)
 	c.Process.Signal(os.Interrupt)
-	if code := exitCode(t, c.Cmd); code != exitInterrupted {
+	if code := programtest.ExitCode(t, c.Cmd); code != program.Interrupted {
 		t.Errorf("exit code %d", code)
 	}
-	wantOnly(t, dir)
+	programtest.WantOnly(t, dir)
 }
 
 // So does a write to a pipe that nobody reads and nobody closes.
 func TestSecondInterruptAbortsAWriteThatHangs(t *testing.T) {
 	c := startTalk(t, "-in", "-")
-	go io.WriteString(c.in, logOf(10_000)) // fails when the child has gone
-	if _, err := c.out.Peek(1); err != nil {
+	go io.WriteString(c.In, logOf(10_000)) // fails when the child has gone
+	if _, err := c.Out.Peek(1); err != nil {
 		t.Fatal(err)
 	}
 	c.Process.Signal(os.Interrupt)
-	readLine(t, c.err)
+	programtest.ReadLine(t, c.Err)
 	c.Process.Signal(os.Interrupt)
-	if code := exitCode(t, c.Cmd); code != exitInterrupted {
+	if code := programtest.ExitCode(t, c.Cmd); code != program.Interrupted {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -256,14 +190,14 @@ func TestInterruptEndsWaitingForAFIFOThatNobodyWritesTo(t *testing.T) {
 		t.Skip("no FIFOs here: ", err)
 	}
 	c := startTalk(t, "-in", fifo, "-db", filepath.Join(t.TempDir(), "none"))
-	if code := exitCode(t, c.Cmd); code != exitFailed {
+	if code := programtest.ExitCode(t, c.Cmd); code != program.Failed {
 		t.Errorf("without a database: exit code %d", code)
 	}
 	dir := t.TempDir()
 	c = startTalk(t, "-in", fifo, "-out", filepath.Join(dir, "out"))
-	waitFor(t, func() bool { return len(entries(t, dir)) == 1 })
+	programtest.WaitFor(t, func() bool { return len(entries(t, dir)) == 1 })
 	c.Process.Signal(os.Interrupt)
-	if code := exitCode(t, c.Cmd); code != exitInterrupted {
+	if code := programtest.ExitCode(t, c.Cmd); code != program.Interrupted {
 		t.Errorf("exit code %d", code)
 	}
 
@@ -274,10 +208,10 @@ func TestInterruptEndsWaitingForAFIFOThatNobodyWritesTo(t *testing.T) {
 	}
 	w.WriteString(logOf(2))
 	w.Close()
-	if s := rest(t, c.out); strings.Count(s, "\n") != 2 {
+	if s := programtest.Rest(t, c.Out); strings.Count(s, "\n") != 2 {
 		t.Errorf("output %q", s)
 	}
-	if code := exitCode(t, c.Cmd); code != exitOK {
+	if code := programtest.ExitCode(t, c.Cmd); code != program.OK {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -285,14 +219,14 @@ func TestInterruptEndsWaitingForAFIFOThatNobodyWritesTo(t *testing.T) {
 func TestClosedOutputEndsTheRunQuietly(t *testing.T) {
 	for _, engine := range []string{"sluice", "loop", "rill"} {
 		c := startTalk(t, "-in", "-", "-engine", engine)
-		io.WriteString(c.in, logOf(1))
-		readLine(t, c.out)
-		c.stdout.Close()
-		io.WriteString(c.in, logOf(2)) // the input stays open: the program must end by itself
-		if s := rest(t, c.err); s != "" {
+		io.WriteString(c.In, logOf(1))
+		programtest.ReadLine(t, c.Out)
+		c.Stdout.Close()
+		io.WriteString(c.In, logOf(2)) // the input stays open: the program must end by itself
+		if s := programtest.Rest(t, c.Err); s != "" {
 			t.Errorf("%s: stderr %q", engine, s)
 		}
-		if code := exitCode(t, c.Cmd); code != exitOK {
+		if code := programtest.ExitCode(t, c.Cmd); code != program.OK {
 			t.Errorf("%s: exit code %d", engine, code)
 		}
 	}
@@ -326,18 +260,14 @@ func TestHeadTakesOneLine(t *testing.T) {
 	cmd.Path = sh
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	start(t, cmd)
-	if code := exitCode(t, cmd); code != exitOK || strings.Count(stdout.String(), "\n") != 1 || stderr.Len() > 0 {
+	programtest.Start(t, cmd)
+	if code := programtest.ExitCode(t, cmd); code != program.OK || strings.Count(stdout.String(), "\n") != 1 || stderr.Len() > 0 {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, &stdout, &stderr)
 	}
 }
 
 func TestFullDiskIsOneErrorAndLeavesNoFile(t *testing.T) {
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Skip("no /dev/full here: ", err)
-	}
-	defer full.Close()
+	full := programtest.FullDevice(t)
 	for _, out := range []string{"stdout", "/dev/full"} {
 		cmd := child(t)
 		if out != "stdout" {
@@ -345,8 +275,8 @@ func TestFullDiskIsOneErrorAndLeavesNoFile(t *testing.T) {
 		}
 		var stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = full, &stderr
-		start(t, cmd)
-		result{exitCode(t, cmd), "", stderr.String()}.wantError(t, "write "+out, syscall.ENOSPC.Error())
+		programtest.Start(t, cmd)
+		result{programtest.ExitCode(t, cmd), "", stderr.String()}.wantError(t, "write "+out, syscall.ENOSPC.Error())
 	}
 }
 
@@ -355,32 +285,8 @@ func TestFullFileSystemIsOneErrorAndLeavesNoFile(t *testing.T) {
 	mountSmall(t, dir)
 	log := testFile(t, "log", []byte(logOf(20_000)))
 	call(nil, "-in", log, "-out", filepath.Join(dir, "out")).wantError(t, "write "+filepath.Join(dir, "out"), syscall.ENOSPC.Error())
-	wantOnly(t, dir)
-	call(nil, "-in", log, "-make-db", filepath.Join(dir, "db")).want(t, exitOK)
-}
-
-// poll waits until something that another process does has come about.
-func poll(done func() bool) error {
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(watchdog); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			return errors.New("what was waited for does not come about")
-		}
-	}
-	return nil
-}
-
-func waitFor(t *testing.T, done func() bool) {
-	t.Helper()
-	if err := poll(done); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func waitForFile(t *testing.T, name string) {
-	t.Helper()
-	waitFor(t, func() bool { _, err := os.Stat(name); return err == nil })
+	programtest.WantOnly(t, dir)
+	call(nil, "-in", log, "-make-db", filepath.Join(dir, "db")).want(t, program.OK)
 }
 
 func entries(t *testing.T, dir string) []os.DirEntry {

@@ -5,16 +5,9 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"strings"
 	"time"
-)
 
-// The exit codes.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // defaultParallel is -n: enough to keep a few cores busy, or to hide a little
@@ -30,52 +23,26 @@ type environment struct {
 	lockWait       time.Duration          // for a database that is locked
 }
 
-// errAborted is the cause with which the program's context is cancelled.
-var errAborted = errors.New("aborted")
-
 // run is the program: it returns the exit code. It aborts when ctx is cancelled,
-// with errAborted as the cause.
+// with program.ErrAborted as the cause.
 func run(ctx context.Context, args []string, env environment) int {
 	cfg, err := parseFlags(args, env.stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		return exitOK
+		return program.OK
 	case err != nil:
-		return exitUsage
+		return program.Usage
 	}
-	scr := &screen{w: env.stderr}
-	var rep report
+	scr := program.NewScreen(env.stderr, "logenrich", program.QuietIf(cfg.quiet))
 	if cfg.makeDB != "" {
-		err = makeDB(ctx, cfg, env)
-	} else {
-		rep, err = enrichLog(ctx, cfg, env, scr)
+		return scr.Conclude(makeDB(ctx, cfg, env), env.stop, nil)
 	}
-	switch {
-	case errors.Is(err, errAborted):
-		if !cfg.quiet {
-			scr.print("aborted")
-		}
-		return exitInterrupted
-	case readerGone(err): // nothing to be said
-	case err != nil:
-		scr.print("%s", oneLine(err))
-		return exitFailed
-	case !cfg.quiet && cfg.makeDB == "":
-		scr.print("%v", rep)
-	}
-	if closed(env.stop) {
-		return exitInterrupted
-	}
-	return exitOK
-}
-
-// oneLine is the text of an error, which may have been made of several.
-func oneLine(err error) string {
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
+	rep, err := enrichLog(ctx, cfg, env, scr)
+	return scr.Conclude(err, env.stop, rep)
 }
 
 // enrichLog does the job and reports what it did.
-func enrichLog(ctx context.Context, cfg config, env environment, scr *screen) (report, error) {
+func enrichLog(ctx context.Context, cfg config, env environment, scr *program.Screen) (report, error) {
 	db, closeDB, err := openStore(ctx, cfg, env)
 	if err != nil {
 		return report{}, err
@@ -87,15 +54,15 @@ func enrichLog(ctx context.Context, cfg config, env environment, scr *screen) (r
 	}
 	defer in.close()
 
-	to, name := scr.over(env.stdout), "stdout"
-	var file *outFile
+	to, name := scr.Over(env.stdout), "stdout"
+	var file *program.OutFile
 	if cfg.out != "" {
-		if file, err = createFile(cfg.out); err != nil {
+		if file, err = program.CreateFile(cfg.out); err != nil {
 			return report{}, err
 		}
 		defer func() {
 			if file != nil {
-				file.discard()
+				file.Discard()
 			}
 		}()
 		to, name = file, cfg.out
@@ -109,13 +76,11 @@ func enrichLog(ctx context.Context, cfg config, env environment, scr *screen) (r
 		n:      cfg.n,
 		stop:   env.stop,
 	}
-	defer j.stopReading(in, scr, cfg.quiet)()
-	if !cfg.quiet && isTerminal(env.stderr) {
-		defer scr.showProgress(out, in.size)()
-	}
+	defer scr.OnStop(j.stop, in.interrupt, "stopping when the lines that were read are done; again to abort")()
+	defer scr.Show(progressOf(out, in.size))()
 	start := time.Now()
 	err = engines[cfg.engine](ctx, j)
-	if errors.Is(err, errAborted) {
+	if errors.Is(err, program.ErrAborted) {
 		return report{}, err
 	}
 	// What came before an error is written all the same.
@@ -123,34 +88,13 @@ func enrichLog(ctx context.Context, cfg config, env environment, scr *screen) (r
 		err = flushErr
 	}
 	if err == nil && file != nil {
-		err = file.commit()
+		err = file.Commit()
 		file = nil
 		if err != nil {
-			err = writeError{reasonFor("write "+name, err)}
+			err = program.WriteError{Err: program.ReasonFor("write "+name, err)}
 		}
 	}
-	return reportOn(out, time.Since(start), closed(env.stop)), err
-}
-
-// stopReading sees to it that the input is interrupted, where it may be waiting,
-// once the job is to stop. The returned function ends that.
-func (j *job) stopReading(in *input, scr *screen, quiet bool) (end func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		select {
-		case <-j.stop:
-			in.interrupt()
-			if !quiet {
-				scr.print("stopping when the lines that were read are done; again to abort")
-			}
-		case <-quit:
-		}
-	}()
-	return func() {
-		close(quit)
-		<-done
-	}
+	return reportOn(out, time.Since(start), program.Closed(env.stop)), err
 }
 
 // openStore opens the database that is to be asked.
@@ -182,13 +126,13 @@ func openStore(ctx context.Context, cfg config, env environment) (st store, clos
 func makeDB(ctx context.Context, cfg config, env environment) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if closed(env.stop) {
-		cancel(errAborted)
+	if program.Closed(env.stop) {
+		cancel(program.ErrAborted)
 	}
 	go func() {
 		select {
 		case <-env.stop:
-			cancel(errAborted)
+			cancel(program.ErrAborted)
 		case <-ctx.Done():
 		}
 	}()

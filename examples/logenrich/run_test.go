@@ -13,10 +13,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
 
 func TestWithoutArgumentsTheSampleIsEnriched(t *testing.T) {
-	r := call(nil).want(t, exitOK)
+	r := call(nil).want(t, program.OK)
 	rows := r.rows(t)
 	var count [outcomes]int
 	for i, row := range rows {
@@ -39,7 +42,7 @@ func TestWithoutArgumentsTheSampleIsEnriched(t *testing.T) {
 	if !strings.HasPrefix(r.stderr, want) || !strings.HasSuffix(r.stderr, " lines/s\n") || strings.Count(r.stderr, "\n") != 1 {
 		t.Errorf("stderr %q, want %q", r.stderr, want)
 	}
-	if call(nil, "-q").want(t, exitOK).stderr != "" {
+	if call(nil, "-q").want(t, program.OK).stderr != "" {
 		t.Error("not silent with -q")
 	}
 }
@@ -64,7 +67,7 @@ func TestEveryLineKeepsItsPlace(t *testing.T) {
 	db := testDatabase(t, "clients.db", twoClients+`; INSERT INTO clients VALUES ('fe80::1%eth0', 'Zoned')`)
 	for _, engine := range []string{"sluice", "loop", "rill"} {
 		for _, batch := range []string{"1", "5", "64"} {
-			r := call(strings.NewReader(strings.Join(lines, "\n")), "-in", "-", "-db", db, "-max-line", "1KiB", "-engine", engine, "-batch", batch).want(t, exitOK)
+			r := call(strings.NewReader(strings.Join(lines, "\n")), "-in", "-", "-db", db, "-max-line", "1KiB", "-engine", engine, "-batch", batch).want(t, program.OK)
 			rows := r.rows(t)
 			if len(rows) != len(lines) {
 				t.Fatalf("%s: %d rows of %d lines", engine, len(rows), len(lines))
@@ -103,7 +106,7 @@ func TestEnginesAndBatchesAndParallelismGiveTheSameBytes(t *testing.T) {
 	for _, engine := range []string{"loop", "sluice", "rill"} {
 		for _, n := range []string{"1", "2", "16"} {
 			for _, batch := range []string{"1", "7", "500"} {
-				got := call(bytes.NewReader(sampleLog), "-in", "-", "-engine", engine, "-n", n, "-batch", batch).want(t, exitOK).stdout
+				got := call(bytes.NewReader(sampleLog), "-in", "-", "-engine", engine, "-n", n, "-batch", batch).want(t, program.OK).stdout
 				if want == "" {
 					want = got
 				}
@@ -116,7 +119,7 @@ func TestEnginesAndBatchesAndParallelismGiveTheSameBytes(t *testing.T) {
 }
 
 func TestUsersAreLookedUpWithKeyUser(t *testing.T) {
-	rows := call(nil, "-key", "user").want(t, exitOK).rows(t)
+	rows := call(nil, "-key", "user").want(t, program.OK).rows(t)
 	named := 0
 	for _, row := range rows {
 		if row.Malformed != "" {
@@ -133,7 +136,7 @@ func TestUsersAreLookedUpWithKeyUser(t *testing.T) {
 		t.Errorf("%d users found", named)
 	}
 	log := `{"account":"ana","user":"bjorn"}` + "\n" + `user=bjorn account=ana`
-	for i, row := range call(strings.NewReader(log), "-in", "-", "-key", "user", "-field", "account").want(t, exitOK).rows(t) {
+	for i, row := range call(strings.NewReader(log), "-in", "-", "-key", "user", "-field", "account").want(t, program.OK).rows(t) {
 		if row.Client["name"] != "Ana Moreira" {
 			t.Errorf("line %d with -field: %v", i+1, row.Client)
 		}
@@ -142,7 +145,7 @@ func TestUsersAreLookedUpWithKeyUser(t *testing.T) {
 
 func TestByteOrderMarkIsNoPartOfTheFirstLine(t *testing.T) {
 	for _, text := range []string{combinedLine(1), `{"ip":"192.0.2.1"}`, `ip=192.0.2.1`} {
-		rows := call(strings.NewReader("\ufeff"+text), "-in", "-").want(t, exitOK).rows(t)
+		rows := call(strings.NewReader("\ufeff"+text), "-in", "-").want(t, program.OK).rows(t)
 		if rows[0].Malformed != "" {
 			t.Errorf("%s: %+v", text, rows[0])
 		}
@@ -156,19 +159,19 @@ func TestWrongFlagsPrintTheUsageAndExitWith2(t *testing.T) {
 		"-max-line 99999999999", "-max-line 2048MiB", "-format xml", "-key ip", "-zone Mars/Olympus", "-zone Local", "-zone=", "-engine conc",
 		"-latency -1s", "-in=", "-out=", "-db=", "-field=", "access.log", "-q extra", "-out " + file + " -db " + file, "-in " + file + " -make-db " + file,
 	} {
-		r := call(nil, strings.Fields(args)...).want(t, exitUsage)
+		r := call(nil, strings.Fields(args)...).want(t, program.Usage)
 		if r.stdout != "" || !strings.Contains(r.stderr, "usage: logenrich") {
 			t.Errorf("%s: stdout %q, stderr %q", args, r.stdout, r.stderr)
 		}
 	}
-	if r := call(nil, "-h").want(t, exitOK); !strings.Contains(r.stderr, "usage: logenrich") {
+	if r := call(nil, "-h").want(t, program.OK); !strings.Contains(r.stderr, "usage: logenrich") {
 		t.Errorf("-h: %q", r.stderr)
 	}
 }
 
 func TestOutFileHoldsWhatStdoutWould(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.jsonl")
-	if r := call(nil, "-out", out).want(t, exitOK); r.stdout != "" {
+	if r := call(nil, "-out", out).want(t, program.OK); r.stdout != "" {
 		t.Errorf("stdout %q", r.stdout)
 	}
 	data, err := os.ReadFile(out)
@@ -177,7 +180,7 @@ func TestOutFileHoldsWhatStdoutWould(t *testing.T) {
 	}
 	// The log itself may be replaced: it has been read by then.
 	log := testFile(t, "log", []byte(combinedLine(1)))
-	call(nil, "-in", log, "-out", log).want(t, exitOK)
+	call(nil, "-in", log, "-out", log).want(t, program.OK)
 	if data, err = os.ReadFile(log); err != nil || !json.Valid(data) {
 		t.Errorf("%q, %v", data, err)
 	}
@@ -189,10 +192,10 @@ func TestMadeUpDatabaseKnowsMostClientsOfTheLogAndIsTheSameEachTime(t *testing.T
 	var made [][]byte
 	for _, name := range []string{"a.db", "b.db"} {
 		name = filepath.Join(dir, name)
-		if r := call(nil, "-in", log, "-make-db", name).want(t, exitOK); r.stdout+r.stderr != "" {
+		if r := call(nil, "-in", log, "-make-db", name).want(t, program.OK); r.stdout+r.stderr != "" {
 			t.Errorf("printed %q", r.stdout+r.stderr)
 		}
-		rows := call(nil, "-in", log, "-db", name).want(t, exitOK).rows(t)
+		rows := call(nil, "-in", log, "-db", name).want(t, program.OK).rows(t)
 		known := 0
 		for _, row := range rows {
 			if row.Client != nil {
@@ -211,16 +214,16 @@ func TestMadeUpDatabaseKnowsMostClientsOfTheLogAndIsTheSameEachTime(t *testing.T
 	if !bytes.Equal(made[0], made[1]) {
 		t.Error("two databases for one log differ")
 	}
-	wantOnly(t, dir, "a.db", "b.db")
+	programtest.WantOnly(t, dir, "a.db", "b.db")
 	call(nil, "-in", dir+"/missing", "-make-db", dir+"/c.db").wantError(t, "missing")
 	call(nil, "-make-db", dir+"/no/folder.db").wantError(t, "folder.db")
 	stop := make(chan struct{})
 	close(stop)
 	env := environment{stop: stop, stdin: strings.NewReader(""), stderr: io.Discard}
-	if code := run(context.Background(), []string{"-in", "-", "-make-db", dir + "/d.db"}, env); code != exitInterrupted {
+	if code := run(context.Background(), []string{"-in", "-", "-make-db", dir + "/d.db"}, env); code != program.Interrupted {
 		t.Errorf("stopped: exit code %d", code)
 	}
-	wantOnly(t, dir, "a.db", "b.db")
+	programtest.WantOnly(t, dir, "a.db", "b.db")
 }
 
 func TestSampleDatabaseIsMadeOnceAndAgainWhenDamaged(t *testing.T) {
@@ -229,7 +232,7 @@ func TestSampleDatabaseIsMadeOnceAndAgainWhenDamaged(t *testing.T) {
 	dir := filepath.Join(cache, "sluice-logenrich")
 	database := func() os.FileInfo {
 		t.Helper()
-		if code := run(context.Background(), nil, env); code != exitOK {
+		if code := run(context.Background(), nil, env); code != program.OK {
 			t.Fatalf("exit code %d", code)
 		}
 		names, err := filepath.Glob(filepath.Join(dir, "sample-*.db"))
@@ -246,7 +249,7 @@ func TestSampleDatabaseIsMadeOnceAndAgainWhenDamaged(t *testing.T) {
 	if !os.SameFile(first, database()) {
 		t.Error("made again, though it was there")
 	}
-	wantOnly(t, dir, first.Name(), "sample.log")
+	programtest.WantOnly(t, dir, first.Name(), "sample.log")
 	if err := os.WriteFile(filepath.Join(dir, first.Name()), []byte("damaged"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -262,11 +265,11 @@ func TestSampleDatabaseIsMadeOnceAndAgainWhenDamaged(t *testing.T) {
 		func() (string, error) { return filepath.Join(testFile(t, "file", nil), "cache"), nil },
 	} {
 		env.cacheDir = cacheDir
-		if code := run(context.Background(), nil, env); code != exitOK {
+		if code := run(context.Background(), nil, env); code != program.OK {
 			t.Errorf("exit code %d", code)
 		}
 		if runtime.GOOS != "windows" {
-			wantOnly(t, temp)
+			programtest.WantOnly(t, temp)
 		}
 	}
 }
@@ -275,7 +278,7 @@ func TestSampleDatabaseIsMadeOnceAndAgainWhenDamaged(t *testing.T) {
 // with the log, however slowly it is taken.
 func TestC142NoLineVanishesAndGoroutinesAreBounded(t *testing.T) {
 	total, n := 1_000_000, 4
-	if testing.Short() || raceDetector {
+	if testing.Short() || programtest.RaceDetector {
 		total = 100_000
 	}
 	good, bad := []byte(combinedLine(1)+"\n"), []byte("malformed\n")

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
-const testLimit = 64 * miB
+const testLimit = 64 * program.MiB
 
 var testDate = mustDate("2026-03-04")
 

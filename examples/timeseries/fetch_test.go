@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // goodFile is the file of the first day of the tests.
@@ -178,10 +180,10 @@ func TestWhatIsTriedAgainAndWhatIsNot(t *testing.T) {
 					c.attempts[i-1](w, r)
 				}
 				start := time.Now()
-				r := program{handler: http.HandlerFunc(handler)}.call("-days", "1", "-q", "-n", "1", "-retries", "2", "-backoff", "100ms", "-max-size", "64KiB")
+				r := trial{handler: http.HandlerFunc(handler)}.call("-days", "1", "-q", "-n", "1", "-retries", "2", "-backoff", "100ms", "-max-size", "64KiB")
 				took := time.Since(start)
 				if c.row == good {
-					r.want(t, exitOK)
+					r.want(t, program.OK)
 				} else {
 					r.wantError(t, errNoDay.Error(), "2026-01-01: "+strings.TrimPrefix(c.row, "missing: "))
 				}
@@ -199,7 +201,7 @@ func TestWhatIsTriedAgainAndWhatIsNot(t *testing.T) {
 func TestNoConnectionIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		r := program{refuse: true, handler: http.NotFoundHandler()}.call("-days", "3", "-n", "3", "-q").wantError(t, "no day could be had; 2026-01-01: connection refused (5 attempts)")
+		r := trial{refuse: true, handler: http.NotFoundHandler()}.call("-days", "3", "-n", "3", "-q").wantError(t, "no day could be had; 2026-01-01: connection refused (5 attempts)")
 		if took, want := time.Since(start), (200+400+800+1600)*time.Millisecond; took != want {
 			t.Errorf("it took %v, want %v", took, want)
 		}
@@ -213,7 +215,7 @@ func TestNoConnectionIsTriedAgain(t *testing.T) {
 func TestErrorsDoNotNameTheURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, wrong := range []http.HandlerFunc{hang, respond(404), func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }} {
-			r := program{handler: wrong, user: "ana:secret@"}.call("-days", "1", "-retries", "0", "-q").wantError(t, "2026-01-01: ")
+			r := trial{handler: wrong, user: "ana:secret@"}.call("-days", "1", "-retries", "0", "-q").wantError(t, "2026-01-01: ")
 			if text := r.stdout + r.stderr; strings.Contains(text, "secret") || strings.Contains(text, "http:") {
 				t.Errorf("%s", text)
 			}
@@ -244,7 +246,7 @@ func TestNoRedirectionFromHTTPSToHTTP(t *testing.T) {
 
 func TestVerboseTellsOfEachRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := program{}.call("-days", "30", "-rows", "10", "-fail-rate", "0.5", "-retries", "40", "-v").want(t, exitOK)
+		r := trial{}.call("-days", "30", "-rows", "10", "-fail-rate", "0.5", "-retries", "40", "-v").want(t, program.OK)
 		lines := strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n")
 		summary := lines[len(lines)-1]
 		if want := fmt.Sprintf(", %d retries, ", len(lines)-1); !strings.Contains(summary, want) {
@@ -261,7 +263,7 @@ func TestVerboseTellsOfEachRetry(t *testing.T) {
 func TestLatencyOfTheBuiltInServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		program{}.call("-days", "11", "-n", "5", "-rows", "10", "-latency", "3s", "-q").want(t, exitOK)
+		trial{}.call("-days", "11", "-n", "5", "-rows", "10", "-latency", "3s", "-q").want(t, program.OK)
 		// 5 at once, then 4 at once and one more each time that one is done: all at once.
 		if took, want := time.Since(start), 3*3*time.Second; took != want {
 			t.Errorf("it took %v, want %v", took, want)

@@ -5,9 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 const (
@@ -27,7 +28,7 @@ type config struct {
 	pause   time.Duration
 	timeout time.Duration
 	idle    time.Duration
-	maxSize byteSize
+	maxSize program.ByteSize
 	chart   string
 	strict  bool
 	verbose bool
@@ -50,7 +51,7 @@ var errUsage = errors.New("wrong flags")
 func parseFlags(args []string, stderr io.Writer) (config, error) {
 	cfg := config{
 		span:    span{first: mustDate("2026-01-01"), days: 90},
-		maxSize: 256 * miB,
+		maxSize: 256 * program.MiB,
 	}
 	fs := flag.NewFlagSet("timeseries", flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -161,7 +162,7 @@ func (c *config) check(fs *flag.FlagSet) error {
 	case c.idle <= 0:
 		return fmt.Errorf("invalid value %v for flag -idle: it is more than 0", c.idle)
 	case c.maxSize < 1:
-		return fmt.Errorf("invalid value %v for flag -max-size: it is 1 to %v", c.maxSize, byteSize(maxByteSize))
+		return fmt.Errorf("invalid value %v for flag -max-size: it is 1 to %v", c.maxSize, program.ByteSize(program.MaxByteSize))
 	case c.made.rows < 0 || c.made.rows > maxMadeRows:
 		return fmt.Errorf("invalid value %d for flag -rows: it is 0 to %d", c.made.rows, maxMadeRows)
 	case c.made.accounts < 1 || c.made.accounts > maxMadeAccounts:
@@ -184,40 +185,5 @@ func (c *config) check(fs *flag.FlagSet) error {
 	if c.chart != "" && chartFormat(c.chart) == "" {
 		return fmt.Errorf("invalid value %q for flag -chart: its name ends in .svg or .png", c.chart)
 	}
-	return nil
-}
-
-// byteSize is a number of bytes, with KiB or MiB allowed behind it.
-type byteSize int64
-
-const (
-	kiB         = 1 << 10
-	miB         = 1 << 20
-	maxByteSize = 1 << 40
-)
-
-func (b byteSize) String() string {
-	switch {
-	case b > 0 && b%miB == 0:
-		return strconv.FormatInt(int64(b/miB), 10) + "MiB"
-	case b > 0 && b%kiB == 0:
-		return strconv.FormatInt(int64(b/kiB), 10) + "KiB"
-	}
-	return strconv.FormatInt(int64(b), 10)
-}
-
-// Set implements flag.Value.
-func (b *byteSize) Set(s string) error {
-	unit := int64(1)
-	if digits, ok := strings.CutSuffix(s, "MiB"); ok {
-		s, unit = digits, miB
-	} else if digits, ok := strings.CutSuffix(s, "KiB"); ok {
-		s, unit = digits, kiB
-	}
-	v, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || v > maxByteSize/unit || v < 0 {
-		return fmt.Errorf("not a number of bytes up to %v", byteSize(maxByteSize))
-	}
-	*b = byteSize(v * unit)
 	return nil
 }

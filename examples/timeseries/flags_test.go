@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 func TestWrongFlagsAreExplained(t *testing.T) {
@@ -47,29 +49,16 @@ func TestWrongFlagsAreExplained(t *testing.T) {
 		{"-seed 2 -url " + url, "flag -seed is for the built-in server"},
 		{"-fail-rate 0 -url " + url, "flag -fail-rate is for the built-in server"},
 	} {
-		r := program{}.call(strings.Fields(c.args)...)
-		if r.code != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.words) || !strings.Contains(r.stderr, "usage: timeseries") {
+		r := trial{}.call(strings.Fields(c.args)...)
+		if r.code != program.Usage || r.stdout != "" || !strings.Contains(r.stderr, c.words) || !strings.Contains(r.stderr, "usage: timeseries") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr:\n%s", c.args, r.code, r.stdout, r.stderr)
 		}
 	}
 }
 
 func TestHelp(t *testing.T) {
-	r := program{}.call("-h").want(t, exitOK)
+	r := trial{}.call("-h").want(t, program.OK)
 	if !strings.HasPrefix(r.stderr, "usage: timeseries") || r.stdout != "" {
 		t.Errorf("stderr %q", r.stderr)
-	}
-}
-
-func TestByteSize(t *testing.T) {
-	for s, want := range map[string]byteSize{"1": 1, "1024": 1024, "64KiB": 65536, "256MiB": 256 * miB, "1048576MiB": maxByteSize} {
-		var b byteSize
-		if err := b.Set(s); err != nil || b != want {
-			t.Errorf("%s is %d, error %v", s, b, err)
-		}
-		var back byteSize
-		if err := back.Set(b.String()); err != nil || back != b {
-			t.Errorf("%v is not read back: %v", b, err)
-		}
 	}
 }

@@ -72,8 +72,9 @@ import (
 	"context"
 	"net"
 	"os"
-	"os/signal"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // abortGrace is how long an aborted run may take to wind up before the program
@@ -81,38 +82,12 @@ import (
 const abortGrace = 2 * time.Second
 
 func main() {
-	ignoreBrokenPipe()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, stopSignals()...)
-
-	ctx, abort := context.WithCancelCause(context.Background())
-	stop := make(chan struct{})
-	done := make(chan int, 1)
-	go func() {
-		done <- run(ctx, os.Args[1:], environment{
+	program.Main(abortGrace, func(ctx context.Context, stop <-chan struct{}) int {
+		return run(ctx, os.Args[1:], environment{
 			stdout: os.Stdout, stderr: os.Stderr, stop: stop,
 			listen: func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
 			dial:   (&net.Dialer{Timeout: dialTimeout}).DialContext,
 			jitter: jitter,
 		})
-	}()
-
-	var grace <-chan time.Time
-	for count := 0; ; {
-		select {
-		case code := <-done:
-			os.Exit(code)
-		case <-signals:
-			switch count++; count {
-			case 1:
-				close(stop)
-			case 2:
-				abort(errAborted)
-				grace = time.After(abortGrace)
-			}
-		case <-grace:
-			removeUnfinished()
-			os.Exit(exitInterrupted)
-		}
-	}
+	})
 }

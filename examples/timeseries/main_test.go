@@ -9,22 +9,18 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
+	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
 
-// asProgram is set in the environment of a child that is to be the program, not
-// the tests.
-const asProgram = "TIMESERIES_TEST_AS_PROGRAM"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-	}
+	programtest.Main(main)
 	goleak.VerifyTestMain(m)
 }
 
@@ -34,9 +30,9 @@ type result struct {
 	stdout, stderr string
 }
 
-// program runs the program within the test, on a network within the test: so it can
+// A trial runs the program within the test, on a network within the test: so it can
 // run in a bubble. What a test does not set is as without it.
-type program struct {
+type trial struct {
 	ctx     context.Context
 	stop    chan struct{}
 	handler http.Handler // answers what -url names; nil for the built-in server
@@ -46,7 +42,7 @@ type program struct {
 	user    string // before the host of the URL
 }
 
-func (p program) call(args ...string) result {
+func (p trial) call(args ...string) result {
 	network := &pipeNet{conns: make(chan net.Conn), closed: make(chan struct{})}
 	if p.handler != nil {
 		defer serve(network, p.handler)()
@@ -83,15 +79,8 @@ func (r result) want(t *testing.T, code int) result {
 // of the words.
 func (r result) wantError(t *testing.T, words ...string) result {
 	t.Helper()
-	r.want(t, exitFailed)
-	if strings.Count(r.stderr, "\n") != 1 || !strings.HasSuffix(r.stderr, "\n") {
-		t.Errorf("stderr is not one line:\n%s", r.stderr)
-	}
-	for _, w := range words {
-		if !strings.Contains(r.stderr, w) {
-			t.Errorf("stderr has no %q:\n%s", w, r.stderr)
-		}
-	}
+	r.want(t, program.Failed)
+	programtest.WantOneLine(t, r.stderr, words...)
 	return r
 }
 

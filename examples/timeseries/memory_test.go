@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 	"weak"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // The same over HTTP, with real files and retries: what the garbage collector finds in
@@ -32,7 +34,7 @@ func TestNoMoreThanNDaysAreInMemoryOverHTTP(t *testing.T) {
 		transport := newTransport(environment{dial: network.dial}, n)
 		defer transport.CloseIdleConnections()
 		f := newFetcher(config{
-			url: "http://127.0.0.1/{date}", idle: time.Minute, timeout: time.Minute, maxSize: miB,
+			url: "http://127.0.0.1/{date}", idle: time.Minute, timeout: time.Minute, maxSize: program.MiB,
 		}, transport)
 
 		c := &census{}

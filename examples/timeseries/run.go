@@ -8,17 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
-)
 
-// The exit codes.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 const (
@@ -38,41 +31,23 @@ type environment struct {
 }
 
 var (
-	// errAborted is the cause with which the program's context is cancelled.
-	errAborted = errors.New("aborted")
 	errNoDay   = errors.New("no day could be had")
 	errMissing = errors.New("missing")
 )
 
 // run is the program: it returns the exit code. It aborts when ctx is cancelled,
-// with errAborted as the cause.
+// with program.ErrAborted as the cause.
 func run(ctx context.Context, args []string, env environment) int {
 	cfg, err := parseFlags(args, env.stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		return exitOK
+		return program.OK
 	case err != nil:
-		return exitUsage
+		return program.Usage
 	}
-	scr := &screen{w: env.stderr}
+	scr := program.NewScreen(env.stderr, "timeseries", program.QuietIf(cfg.quiet))
 	rep, err := compareDays(ctx, cfg, env, scr)
-	switch {
-	case errors.Is(err, errAborted):
-		if !cfg.quiet {
-			scr.print("aborted")
-		}
-		return exitInterrupted
-	case readerGone(err): // nothing to be said
-	case err != nil:
-		scr.print("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
-		return exitFailed
-	case !cfg.quiet:
-		scr.print("%v", rep)
-	}
-	if closed(env.stop) {
-		return exitInterrupted
-	}
-	return exitOK
+	return scr.Conclude(err, env.stop, rep)
 }
 
 // A report says what a run did.
@@ -110,11 +85,11 @@ func (r *report) String() string {
 }
 
 // compareDays does the job and reports what it did.
-func compareDays(ctx context.Context, cfg config, env environment, scr *screen) (*report, error) {
+func compareDays(ctx context.Context, cfg config, env environment, scr *program.Screen) (*report, error) {
 	rep := &report{start: time.Now()}
 	if cfg.chart != "" {
-		if err := checkTarget(cfg.chart); err != nil {
-			return rep, writeFileError{cfg.chart, bare(err)}
+		if err := program.CheckTarget(cfg.chart); err != nil {
+			return rep, err
 		}
 	}
 	if cfg.url == "" {
@@ -128,12 +103,11 @@ func compareDays(ctx context.Context, cfg config, env environment, scr *screen) 
 	}
 	transport := newTransport(env, cfg.n)
 	defer transport.CloseIdleConnections()
-	defer scr.showStop(env.stop, cfg.quiet)()
-	if !cfg.quiet && isTerminal(env.stderr) {
-		defer scr.showProgress(cfg.span.days)()
-	}
+	defer scr.OnStop(env.stop, func() {}, "stopping when the days that were begun are done; again to abort")()
+	var done atomic.Int64 // days
+	defer scr.Show(progressOf(&done, cfg.span.days))()
 
-	tab := &table{w: scr.over(env.stdout)}
+	tab := &table{w: scr.Over(env.stdout)}
 	var series []summary // for the chart
 	j := &job{
 		span: cfg.span, n: cfg.n, stop: env.stop, top: cfg.top,
@@ -143,13 +117,13 @@ func compareDays(ctx context.Context, cfg config, env environment, scr *screen) 
 			onRetry: func(d date, err error, pause time.Duration) {
 				rep.retries.Add(1)
 				if cfg.verbose {
-					scr.print("%v: %s; again in %v", d, printable(err.Error()), pause.Round(time.Millisecond))
+					scr.Print("%v: %s; again in %v", d, printable(err.Error()), pause.Round(time.Millisecond))
 				}
 			},
 		},
 		write: func(s summary) error {
 			rep.count(s)
-			scr.advance(rep.days)
+			done.Store(int64(rep.days))
 			if cfg.chart != "" {
 				series = append(series, s)
 			}
@@ -159,7 +133,7 @@ func compareDays(ctx context.Context, cfg config, env environment, scr *screen) 
 	if err := j.run(ctx); err != nil {
 		return rep, err
 	}
-	rep.stopped = closed(env.stop)
+	rep.stopped = program.Closed(env.stop)
 	switch {
 	case rep.days == rep.missing:
 		if rep.stopped {
@@ -181,7 +155,7 @@ func compareDays(ctx context.Context, cfg config, env environment, scr *screen) 
 func newTransport(env environment, n int) *http.Transport {
 	const (
 		handshakeTimeout = 10 * time.Second
-		maxHeader        = 64 * kiB
+		maxHeader        = 64 * program.KiB
 	)
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment, // not for loopback
@@ -202,20 +176,5 @@ func writeChart(ctx context.Context, name string, series []summary) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(name, data)
-}
-
-// readerGone reports whether writing failed because nobody reads any more.
-func readerGone(err error) bool {
-	var failed writeError
-	return errors.As(err, &failed) && (isBrokenPipe(err) || errors.Is(err, io.ErrClosedPipe))
-}
-
-func closed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
+	return program.WriteWhole(name, data)
 }

@@ -12,10 +12,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 func TestWithoutArgumentsNinetyDaysAreCompared(t *testing.T) {
-	r := program{}.call().want(t, exitOK)
+	r := trial{}.call().want(t, program.OK)
 	rows := r.rows(t)
 	if len(rows) != 90 || !strings.HasPrefix(rows[0], "2026-01-01 ") || !strings.HasPrefix(rows[89], "2026-03-31 ") {
 		t.Fatalf("%d rows:\n%s", len(rows), r.stdout)
@@ -28,7 +30,7 @@ func TestWithoutArgumentsNinetyDaysAreCompared(t *testing.T) {
 	if !strings.HasPrefix(r.stderr, "timeseries: 90 days, 0 missing, ") || strings.Count(r.stderr, "\n") != 1 {
 		t.Errorf("stderr %q", r.stderr)
 	}
-	if r := (program{}).call("-q", "-days", "2", "-n", "1"); r.stderr != "" || len(r.rows(t)) != 2 {
+	if r := (trial{}).call("-q", "-days", "2", "-n", "1"); r.stderr != "" || len(r.rows(t)) != 2 {
 		t.Errorf("with -q: stderr %q", r.stderr)
 	}
 }
@@ -42,7 +44,7 @@ func TestOutputIsTheSameInEveryRun(t *testing.T) {
 		args := []string{"-rows", "200", "-days", "40", "-missing", "2026-01-20", "-chart", chart, "-retries", "50"}
 		var table, drawing string
 		for _, more := range [][]string{{"-n", "8"}, {"-n", "8"}, {"-n", "1"}, {"-n", "40"}, {"-n", "3", "-fail-rate", "0.5"}} {
-			r := program{jitter: jitter}.call(append(more, args...)...).want(t, exitOK)
+			r := trial{jitter: jitter}.call(append(more, args...)...).want(t, program.OK)
 			data, err := os.ReadFile(chart)
 			if err != nil {
 				t.Fatal(err)
@@ -78,7 +80,7 @@ func TestTableOfASmallSeries(t *testing.T) {
 		w.Write(file)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		r := program{handler: handler}.call("-from", "2026-03-01", "-days", "6", "-top", "2").want(t, exitOK)
+		r := trial{handler: handler}.call("-from", "2026-03-01", "-days", "6", "-top", "2").want(t, program.OK)
 		const want = `date        transactions    change            volume    change   accounts      new     gone  changed most
 2026-03-01             2                      150.00                    2
 2026-03-02             3    +50.0%          1,330.00   +786.7%          3        1        0  c +1,200.00 a -20.00
@@ -99,13 +101,13 @@ func TestTableOfASmallSeries(t *testing.T) {
 func TestExitCodeOfMissingDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		args := []string{"-rows", "10", "-days", "3", "-missing", "2026-01-02"}
-		program{}.call(args...).want(t, exitOK)
-		r := program{}.call(append(args, "-strict", "-q")...).wantError(t, "1 day missing", "2026-01-02: 404 Not Found")
+		trial{}.call(args...).want(t, program.OK)
+		r := trial{}.call(append(args, "-strict", "-q")...).wantError(t, "1 day missing", "2026-01-02: 404 Not Found")
 		if len(r.rows(t)) != 3 {
 			t.Errorf("table:\n%s", r.stdout)
 		}
 		chart := filepath.Join(t.TempDir(), "trend.svg")
-		r = program{}.call("-days", "2", "-missing", "2026-01-02,2026-01-01", "-chart", chart).wantError(t, errNoDay.Error(), "2026-01-01: 404 Not Found (1 attempt)")
+		r = trial{}.call("-days", "2", "-missing", "2026-01-02,2026-01-01", "-chart", chart).wantError(t, errNoDay.Error(), "2026-01-01: 404 Not Found (1 attempt)")
 		if len(r.rows(t)) != 2 {
 			t.Errorf("table:\n%s", r.stdout)
 		}
@@ -131,7 +133,7 @@ func TestFirstInterruptFinishesWhatWasBegun(t *testing.T) {
 		})
 		time.AfterFunc(1500*time.Millisecond, func() { close(stop) })
 		chart := filepath.Join(t.TempDir(), "trend.png")
-		r := program{handler: handler, stop: stop}.call("-n", "4", "-chart", chart).want(t, exitInterrupted)
+		r := trial{handler: handler, stop: stop}.call("-n", "4", "-chart", chart).want(t, program.Interrupted)
 		// 4 in the first second; then the day before takes a slot.
 		if rows := r.rows(t); len(rows) != 7 || strings.Contains(r.stdout, "missing") {
 			t.Errorf("%d rows:\n%s", len(rows), r.stdout)
@@ -153,7 +155,7 @@ func TestInterruptBeforeTheFirstDayIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
 		close(stop)
-		r := program{stop: stop}.call("-rows", "10", "-chart", filepath.Join(t.TempDir(), "trend.svg")).want(t, exitInterrupted)
+		r := trial{stop: stop}.call("-rows", "10", "-chart", filepath.Join(t.TempDir(), "trend.svg")).want(t, program.Interrupted)
 		if !strings.Contains(r.stderr, " days, 0 missing, ") {
 			t.Errorf("stderr %q", r.stderr)
 		}
@@ -168,7 +170,7 @@ func TestSecondInterruptAborts(t *testing.T) {
 			ctx, abort := context.WithCancelCause(t.Context())
 			start := time.Now()
 			time.AfterFunc(2*time.Second, func() { close(stop) })
-			time.AfterFunc(3*time.Second, func() { abort(errAborted) })
+			time.AfterFunc(3*time.Second, func() { abort(program.ErrAborted) })
 			handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case dateOfRequest(r) != testSpan.first+1:
@@ -181,7 +183,7 @@ func TestSecondInterruptAborts(t *testing.T) {
 				}
 			})
 			chart := filepath.Join(t.TempDir(), "trend.svg")
-			r := program{ctx: ctx, stop: stop, handler: handler}.call("-chart", chart).want(t, exitInterrupted)
+			r := trial{ctx: ctx, stop: stop, handler: handler}.call("-chart", chart).want(t, program.Interrupted)
 			if took := time.Since(start); took != 3*time.Second {
 				t.Errorf("it took %v", took)
 			}
@@ -213,7 +215,7 @@ func TestClosedOutputEndsTheRunQuietly(t *testing.T) {
 			time.Sleep(time.Second)
 			w.Write(fileOf(dateOfRequest(r), 1))
 		})
-		r := program{handler: handler, stdout: &brokenPipe{left: 2}}.call("-n", "4").want(t, exitOK)
+		r := trial{handler: handler, stdout: &brokenPipe{left: 2}}.call("-n", "4").want(t, program.OK)
 		if r.stderr != "" || requests.Load() > 8 { // 3 days and those in the window
 			t.Errorf("stderr %q after %d requests", r.stderr, requests.Load())
 		}
@@ -227,7 +229,7 @@ func TestChartThatCannotBeWrittenIsOneError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{filepath.Join(dir, "none", "a.svg"), filepath.Join(file, "a.svg")} {
-		r := program{}.call("-chart", name).wantError(t, "write "+name)
+		r := trial{}.call("-chart", name).wantError(t, "write "+name)
 		if r.stdout != "" {
 			t.Error("the work was begun")
 		}
@@ -236,5 +238,5 @@ func TestChartThatCannotBeWrittenIsOneError(t *testing.T) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	program{}.call("-chart", folder).wantError(t, "write "+folder, "directory")
+	trial{}.call("-chart", folder).wantError(t, "write "+folder, "directory")
 }

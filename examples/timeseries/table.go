@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // A table writes a row for each day, as soon as it is known.
@@ -14,11 +16,6 @@ type table struct {
 	w      io.Writer
 	header bool // is written
 }
-
-// A writeError is a failure to write the output.
-type writeError struct{ error }
-
-func (e writeError) Unwrap() error { return e.error }
 
 // columnsOf are the heads of the table's columns, and their widths; the last column
 // is as wide as it has to be.
@@ -42,7 +39,7 @@ func (t *table) write(s summary) error {
 	b.WriteString(rowOf(s))
 	b.WriteByte('\n')
 	if _, err := io.WriteString(t.w, b.String()); err != nil {
-		return writeError{fmt.Errorf("write stdout: %w", bare(err))}
+		return program.WriteError{Err: program.ReasonFor("write stdout", err)}
 	}
 	return nil
 }
