@@ -27,6 +27,8 @@ import (
 //     given, except for the Wake of who gave it. That may come late, when the
 //     permission already belongs to another item: then this one is woken in vain,
 //     sees that nothing was given, and waits on.
+//
+// permission.pml is a model of it.
 type passing[B any] struct {
 	outlet[B]
 	sub  *stage.Scope
