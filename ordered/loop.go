@@ -63,6 +63,8 @@ func Loop[A, B any](in <-chan A, done chan<- B, n int, f func(a A, canWrite <-ch
 //   - Of n+1 permits, each belongs to a call, or is in chain, or is in pool. There
 //     are at most n calls, so pool is not empty when a worker needs a permit.
 //   - A permit is given by the call before, once that has returned.
+//
+// loop.pml is a model of it, and of the calls that break their contract.
 type loop[A, B any] struct {
 	in    <-chan A
 	done  chan<- B
