@@ -24,6 +24,8 @@
 //	a cache or connection for each worker        … with Pinned
 //	more keys than memory has room for           … with MaxKeys, IdleAfter, OnEvict
 //	which keys and lanes are hot                 … with Measure
+//	a hot key, whose values can be added up      … behind Combine
+//	a rate for each key                          … behind Throttle
 //	states for many callers, not a stream        Owners: Do, or Post if nobody waits
 //	several keys at once, all or nothing         Owners.Atomically
 //	another n while callers call                 Owners.Resize
@@ -52,7 +54,8 @@
 // same key have done, without a lock. OrderedMap emits in the order of the input,
 // errors in their place (P1). Errors of the input have no key: OrderedMap alone keeps
 // their place. Owners run the functions for a key in the order of the calls, as far as
-// these have one.
+// these have one. Combine and Throttle keep the order of each key; errors keep their
+// place in a Combine, and have none in a Throttle.
 //
 // # Blocking
 //
@@ -61,11 +64,13 @@
 // worker is idle only while every item that the stage holds is in a call or waits
 // behind one of its own lane (P3; with Pinned, of its own worker). A key that is stuck
 // fills the window in the end: a larger [stage.Window] lets the others run further
-// ahead. Calls of Owners block while their window is full, and Do and Atomically until
-// the function has returned or the context ends. Methods of Sharded wait for the locks
-// of their shards, LoadOrCompute for a computation of its key. Routers never block. Hold
-// blocks until the partition is free and its work has returned; Fence.Do while another
-// one of its partition runs; Saga.Run while its steps do.
+// ahead. Combine pushes back when it is full of different keys, Throttle when its
+// window is full of values that wait for their tokens. Calls of Owners block while
+// their window is full, and Do and Atomically until the function has returned or the
+// context ends. Methods of Sharded wait for the locks of their shards, LoadOrCompute for
+// a computation of its key. Routers never block. Hold blocks until the partition is free
+// and its work has returned; Fence.Do while another one of its partition runs; Saga.Run
+// while its steps do.
 //
 // # Errors
 //
@@ -73,7 +78,8 @@
 // [stage.RecoverPanics], and a call of runtime.Goexit; neither costs a worker. Without
 // it a panic is raised again by the terminal (P9). What a caller of Owners is told is
 // exact: see [Owners.Do]. [ErrClosed] and the cause of a context, as they are, say that
-// the function has not run and never will. Bad arguments panic at once (P11).
+// the function has not run and never will. In functions of a Combine or a Throttle, and
+// in key, runtime.Goexit ends the run. Bad arguments panic at once (P11).
 //
 // # Cancellation
 //
@@ -90,22 +96,27 @@
 // cheap; while f is slow, n items and those that wait behind another item of their
 // lane, 64·n together. Items and results move through memory that is used again: no
 // allocation per item (P10). Process keeps one state for each key; see [MaxKeys].
-// Owners hold at most their window of functions, and the states of all keys. Their
-// calls allocate where they have to wait, Do also with a context that can end, and
-// Atomically always.
+// Combine holds as many items as it was told to, Throttle its window and the limiters
+// that are not full. Owners hold at most their window of functions, and the states of
+// all keys. A call of Do on a lane that is free, with a context that cannot end,
+// allocates nothing, nor does Post once as many functions have been posted at once
+// before. Calls allocate where they have to wait, Do also with a context that can end,
+// and Atomically always.
 //
 // # Goroutines
 //
 // A stage has at most n+1, as those of package stage; with Pinned always n+1. With
-// n = [stage.Inline] none: f runs in the goroutine of whoever pulls. Owners have at
-// most n, while there is something to do, and none else. A Holder has one for each
-// term, gone when Hold returns. Sharded, routers, fences and sagas have none.
+// n = [stage.Inline] none: f runs in the goroutine of whoever pulls. Combine and
+// Throttle have one. Owners have at most n, while there is something to do, and none
+// else. A Holder has one for each term, gone when Hold returns. Sharded, routers, fences
+// and sagas have none.
 //
 // # What is not promised
 //
 //   - Which worker runs a key, but with Pinned; that calls for different keys begin in
 //     input order.
 //   - The order of results of different keys, but with OrderedMap.
+//   - How many values a Combine merges: it depends on how far downstream is behind.
 //   - That keys have lanes of their own, but with PerKey: by hash, two keys may share
 //     one, and then they wait for each other.
 //   - That functions of Owners may call the same Owners: they may wait for themselves.

@@ -3,6 +3,7 @@ package keyed
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -11,6 +12,7 @@ import (
 // nothing is admitted.
 type ownersTable[K comparable, S any] struct {
 	epoch uint64
+	since time.Duration
 	lanes []ownersLane[K, S]
 }
 
@@ -40,7 +42,7 @@ type turn[K comparable, S any] struct {
 }
 
 func newOwnersTable[K comparable, S any](n int, epoch uint64) *ownersTable[K, S] {
-	t := &ownersTable[K, S]{epoch: epoch, lanes: make([]ownersLane[K, S], lanesFor(n))}
+	t := &ownersTable[K, S]{epoch: epoch, since: now(), lanes: make([]ownersLane[K, S], lanesFor(n))}
 	for i := range t.lanes {
 		t.lanes[i].index = i
 		t.lanes[i].dice = uint64(i) + 1

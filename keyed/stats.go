@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// LaneStats is what a lane of [Owners] has done since its layout.
+// LaneStats is what a lane of [Owners], or of a stage with [Measure], has done since
+// its layout, which for a stage is the begin of its run.
 type LaneStats struct {
 	Depth   int           // functions queued at present
 	Keys    int           // that have a state
 	Done    uint64        // functions that have ended, without those of Atomically
 	Share   float64       // of all that have ended in the layout, 0 to 1
+	Rate    float64       // functions that have ended a second, since the layout
 	Wait    time.Duration // from admission to the start, the mean of a sample of those that were queued
 	Service time.Duration // from start to end, the mean of a sample
 }
@@ -76,7 +78,7 @@ func (o *Owners[K, S]) Stats() OwnersStats[K] {
 		sampled += l.hot.total
 		l.hot.Unlock()
 	}
-	share(s.Lanes)
+	share(s.Lanes, now()-t.since)
 	for i := range t.lanes {
 		l := &t.lanes[i]
 		l.hot.Lock()

@@ -2,6 +2,7 @@ package keyed
 
 import (
 	"sync"
+	"time"
 
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -17,6 +18,8 @@ type Load[K comparable] struct {
 	live  func() ([]LaneStats, uint64)
 	lanes []LaneStats
 	taken uint64
+	from  time.Duration // when the run began
+	took  time.Duration // all of it, when it has ended
 }
 
 // NewLoad returns a Load that has seen nothing.
@@ -49,12 +52,13 @@ type LoadStats[K comparable] struct {
 func (l *Load[K]) Stats() LoadStats[K] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lanes, steals := l.lanes, l.taken
+	lanes, steals, took := l.lanes, l.taken, l.took
 	if l.live != nil {
 		lanes, steals = l.live()
+		took = now() - l.from
 	}
 	s := LoadStats[K]{Lanes: lanes, Steals: steals}
-	share(s.Lanes)
+	share(s.Lanes, took)
 	s.Hottest = l.keys.top(0, max(1, l.keys.total))
 	for i := range s.Hottest {
 		s.Hottest[i].Lane = l.where[s.Hottest[i].Key]
@@ -70,12 +74,14 @@ func (s LoadStats[K]) Skew() string { return skew(s.Lanes, s.Hottest) }
 func (l *Load[K]) begin(live func() ([]LaneStats, uint64)) {
 	l.mu.Lock()
 	l.keys, l.where, l.lanes, l.live = sketch[K]{}, map[K]int{}, nil, live
+	l.from = now()
 	l.mu.Unlock()
 }
 
 func (l *Load[K]) end(lanes []LaneStats, steals uint64) {
 	l.mu.Lock()
 	l.lanes, l.taken, l.live = lanes, steals, nil
+	l.took = now() - l.from
 	l.mu.Unlock()
 }
 

@@ -41,7 +41,7 @@ func (m *laneMeter[K]) begin(key K, entered time.Duration) time.Duration {
 	m.hot.Lock()
 	m.hot.add(key)
 	m.hot.Unlock()
-	if entered > 0 {
+	if entered != 0 {
 		m.waits.Add(1)
 		m.wait.Add(int64(at - entered))
 	}
@@ -50,7 +50,7 @@ func (m *laneMeter[K]) begin(key K, entered time.Duration) time.Duration {
 
 func (m *laneMeter[K]) end(begun time.Duration) {
 	m.done.Add(1)
-	if begun > 0 {
+	if begun != 0 {
 		m.samples.Add(1)
 		m.service.Add(int64(now() - begun))
 	}

@@ -3,6 +3,7 @@ package keyed
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 const (
@@ -12,14 +13,15 @@ const (
 	muchAtomically = 0.1 // the share of the functions from which it names Atomically
 )
 
-// share fills in the shares of lanes.
-func share(lanes []LaneStats) {
+// share fills in the shares and rates of lanes that have been there for so long.
+func share(lanes []LaneStats, since time.Duration) {
 	var done uint64
 	for _, l := range lanes {
 		done += l.Done
 	}
 	for i := range lanes {
 		lanes[i].Share = float64(lanes[i].Done) / float64(max(1, done))
+		lanes[i].Rate = float64(lanes[i].Done) / max(time.Nanosecond, since).Seconds()
 	}
 }
 

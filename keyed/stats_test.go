@@ -3,10 +3,13 @@ package keyed_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
@@ -110,6 +113,65 @@ func spread[K comparable](t *testing.T, key func(int) K) {
 			t.Errorf("%T: lane %d of %d has %d of %d keys", key(0), i, len(s.Lanes), l.Done, keys)
 		}
 	}
+}
+
+// All functions of a lane wait for five seconds, or take one: then so says the mean of
+// those that are measured, whichever these are.
+func TestOwnersStatsTellWaitingAndServiceTimesExactlyP13(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const calls = 500
+		o := newCounters(1)
+		over := make(chan error)
+		go func() {
+			over <- o.Atomically(background, []int{7}, func([]*int) error { time.Sleep(5 * time.Second); return nil })
+		}()
+		synctest.Wait()
+		for range calls {
+			if err := o.Post(background, 7, add(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		lane := func() keyed.LaneStats {
+			s := o.Stats()
+			for _, l := range s.Lanes {
+				if l.Keys > 0 {
+					return l
+				}
+			}
+			return keyed.LaneStats{}
+		}
+		if l := lane(); l.Done != calls || l.Wait != 5*time.Second || l.Service != 0 || l.Rate != calls/5 || l.Share != 1 || l.Depth != 0 {
+			t.Errorf("after those that waited: %+v", l)
+		}
+		for range calls {
+			if err := o.Do(t.Context(), 7, func(*int) error { time.Sleep(time.Second); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := float64(2*calls) / (calls + 5)
+		// About one of 16 is measured of either half: the mean lies between.
+		if l := lane(); l.Done != 2*calls || l.Wait <= 0 || l.Wait > 5*time.Second || l.Service <= 0 || l.Service >= time.Second || math.Abs(l.Rate-want) > 1e-9 {
+			t.Errorf("in the end: %+v, want a rate of %v", l, want)
+		}
+		s := o.Stats()
+		if share := 1. / (2*calls + 1); s.AtomicallyShare != share || s.AtomicallyLanes != 1 || s.AtomicallyWait != 0 || s.AtomicallyBusy != 5*time.Second {
+			t.Errorf("of several keys: %+v", s)
+		}
+		// A resize takes as long as the functions that it waits for.
+		release := hold(t, o, 7)
+		go func() { time.Sleep(3 * time.Second); release() }()
+		if err := o.Resize(background, 2); err != nil {
+			t.Error(err)
+		}
+		if s := o.Stats(); s.Resizes != 1 || s.Resizing != 3*time.Second || s.Done != 2*calls+2 {
+			t.Errorf("after the resize: %+v", s)
+		}
+		closeNow(t, o)
+	})
 }
 
 func TestOwnersStatsCountExactly(t *testing.T) {
