@@ -49,8 +49,16 @@ func (a *Account) Acquire(ctx context.Context, weight int) (Held, error) {
 	}
 	for {
 		w.arm()
-		if h, ok, err := c.Granted(); ok || err != nil {
-			return h, err
+		h, ok, err := c.Granted()
+		if err != nil {
+			return Held{}, err
+		}
+		if ok && ctx.Err() != nil { // who released it may have done so because it is
+			h.Release()
+			return Held{}, context.Cause(ctx)
+		}
+		if ok {
+			return h, nil
 		}
 		if !w.park(ctx) {
 			c.Cancel()

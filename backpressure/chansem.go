@@ -141,6 +141,10 @@ func (s *ChanSemaphore) Acquire(ctx context.Context, n int) error {
 			return context.Cause(ctx)
 		}
 	}
+	if ctx.Err() != nil { // the select may have had the choice
+		s.giveUp(n, true)
+		return context.Cause(ctx)
+	}
 	s.inUse.Add(int64(n))
 	<-s.turn
 	return nil

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/seed95b73fdc/sluice/backpressure"
 )
@@ -275,4 +277,82 @@ func TestConduitBadArgumentsPanicP11(t *testing.T) {
 		})
 	}
 	wantPanic(t, "backpressure.NewConduit: transport is Transport(2)", func() { backpressure.NewConduit[int](2, 1) })
+}
+
+// C75: waits that end in vain leave nothing behind, neither at the end that waits nor for
+// the one that comes next.
+func TestConduitTimedOutWaitersLeaveNothingBehindC75(t *testing.T) {
+	eachTransport(t, func(t *testing.T, of conduitOf) {
+		c := of(1)
+		dst := make([]int, 1)
+		timedOut := func(wait func(ctx context.Context) error) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			if err := wait(ctx); err != context.DeadlineExceeded {
+				t.Fatal(err)
+			}
+		}
+		for v := range 300 {
+			timedOut(func(ctx context.Context) error { _, err := c.Recv(ctx, dst); return err })
+			if n, err := c.TrySend([]int{v}); n != 1 || err != nil {
+				t.Fatalf("TrySend = %d, %v", n, err)
+			}
+			timedOut(func(ctx context.Context) error { _, err := c.Send(ctx, []int{-1}); return err })
+			if n, err := c.TryRecv(dst); n != 1 || err != nil || dst[0] != v {
+				t.Fatalf("TryRecv = %d, %v, %v, want %d", n, err, dst, v)
+			}
+		}
+		// A sender that waits beside a receiver that is served.
+		c.TrySend([]int{1})
+		sent := make(chan error, 1)
+		go func() { _, err := c.Send(t.Context(), []int{2}); sent <- err }()
+		synctest.Wait()
+		for want := 1; want <= 2; want++ {
+			if n, err := c.Recv(t.Context(), dst); n != 1 || err != nil || dst[0] != want {
+				t.Errorf("Recv = %d, %v, %v, want %d", n, err, dst, want)
+			}
+		}
+		if err := <-sent; err != nil || c.Len() != 0 {
+			t.Errorf("Send: %v, Len = %d", err, c.Len())
+		}
+	})
+}
+
+// C50: what has been received is not kept alive, nor what has been handed back.
+func TestConduitKeepsNothingAliveThatIsNotInIt(t *testing.T) {
+	for _, transport := range []backpressure.Transport{backpressure.Ring, backpressure.Chan} {
+		c := backpressure.NewConduit[*[1 << 16]byte](transport, 4)
+		var seen []weak.Pointer[[1 << 16]byte]
+		func() {
+			for round := range 3 {
+				var vs []*[1 << 16]byte
+				for range 6 {
+					v := new([1 << 16]byte)
+					vs, seen = append(vs, v), append(seen, weak.Make(v))
+				}
+				if n, _ := c.TrySend(vs); n != 4 {
+					t.Fatalf("%v: TrySend of 6 = %d", transport, n)
+				}
+				dst := make([]*[1 << 16]byte, 1+round)
+				for n := 1; n > 0; {
+					n, _ = c.TryRecv(dst)
+				}
+			}
+			c.Close()
+			v := new([1 << 16]byte)
+			seen = append(seen, weak.Make(v))
+			if n, err := c.TrySend([]*[1 << 16]byte{v}); n != 0 || err != backpressure.ErrClosed {
+				t.Errorf("%v: TrySend = %d, %v", transport, n, err)
+			}
+		}()
+		runtime.GC()
+		runtime.GC()
+		for i, w := range seen {
+			if w.Value() != nil {
+				t.Errorf("%v: value %d is kept alive", transport, i)
+			}
+		}
+		runtime.KeepAlive(c)
+	}
 }

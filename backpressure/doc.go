@@ -47,7 +47,8 @@
 // # Cancellation
 //
 // With a context that is done nothing is taken, sent or received, not even what could be
-// had at once. A waiter that gives up takes nothing with it and holds up nobody behind
+// had at once; nor is a permit, or weight, that comes free after that while somebody
+// waits for it. A waiter that gives up takes nothing with it and holds up nobody behind
 // it.
 //
 // # Memory

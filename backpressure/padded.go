@@ -93,7 +93,7 @@ func (s *PaddedSemaphore) Acquire(ctx context.Context, n int) error {
 	for range spins {
 		taken, queued := s.take(int64(n))
 		if taken {
-			return nil
+			return s.unlessDone(ctx, n)
 		}
 		if queued || int64(n) > s.limit.Load() {
 			break
@@ -105,8 +105,12 @@ func (s *PaddedSemaphore) Acquire(ctx context.Context, n int) error {
 	w.arm()
 	t := s.Enqueue(n, w.wake)
 	for {
-		if granted, err := t.Granted(); granted || err != nil {
+		granted, err := t.Granted()
+		if err != nil {
 			return err
+		}
+		if granted {
+			return s.unlessDone(ctx, n)
 		}
 		pause()
 		if !w.park(ctx) {
@@ -114,6 +118,16 @@ func (s *PaddedSemaphore) Acquire(ctx context.Context, n int) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// unlessDone gives n permits back, and returns the cause, if ctx is done by now: who
+// released them may have done so because it is.
+func (s *PaddedSemaphore) unlessDone(ctx context.Context, n int) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	s.Release(n)
+	return context.Cause(ctx)
 }
 
 // Release implements [Semaphore].

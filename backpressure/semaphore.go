@@ -16,8 +16,9 @@ import (
 type Semaphore interface {
 	// Acquire takes n permits. It blocks until they can be had and all who waited
 	// before have been served, or until ctx is done; then it returns the cause, and
-	// nothing has been taken. If ctx is done already nothing is taken either. With
-	// ErrTooMany, n is more than the limit. It panics if n is negative.
+	// nothing has been taken. If ctx is done already, or by the time the permits
+	// come, nothing is taken either. With ErrTooMany, n is more than the limit. It
+	// panics if n is negative.
 	Acquire(ctx context.Context, n int) error
 
 	// TryAcquire takes n permits if they can be had at once and nobody waits, and

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/backpressure"
 )
 
 // scaled returns n, or many times n where SLUICE_LONG asks for a soak.
@@ -23,7 +25,7 @@ func scaled(t testing.TB, n int) int {
 	return n
 }
 
-// C62, C69: weights of all sizes, contexts that end at any moment, a limit that
+// C62: weights of all sizes, contexts that end at any moment, a limit that
 // changes. A lost wake-up would leave somebody waiting for ever; a permit lost or
 // made would show in the sum.
 func TestSemaphoreNeverGivesOutMoreThanThereIsAndLosesNothing(t *testing.T) {
@@ -176,6 +178,63 @@ func TestSemaphoreWakesEveryoneWhenRoomAppears(t *testing.T) {
 				if n := sem.InUse(); n != 0 {
 					t.Fatalf("%d in use", n)
 				}
+			}
+		})
+	}
+}
+
+// C69: semaphores made under one number of processors, used under others that come while
+// they are held and waited for. Nothing may have kept an index into what was larger then.
+func TestSemaphoreMadeUnderAnotherGOMAXPROCSC69(t *testing.T) {
+	perturb(t)
+	const goroutines = 64
+	for name, of := range semaphores {
+		t.Run(name, func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(32))
+			each := scaled(t, 12_800) / goroutines
+			sems := []backpressure.Semaphore{of(3), of(40)}
+			var held [3]atomic.Int64
+			var over, changed atomic.Int64
+			use := func(k, i int) {
+				n := 1 + i%3
+				if err := sems[k].Acquire(context.Background(), n); err != nil {
+					t.Error(err)
+					return
+				}
+				if held[k].Add(int64(n)) > int64(sems[k].Limit()) {
+					over.Add(1)
+				}
+				if i%4 == 0 {
+					runtime.Gosched()
+				}
+				held[k].Add(-int64(n))
+				sems[k].Release(n)
+			}
+			run := func() {
+				var wg sync.WaitGroup
+				for g := range goroutines {
+					wg.Go(func() {
+						for i := range each {
+							if g == 0 && i%(each/4) == 0 {
+								runtime.GOMAXPROCS([]int{2, 8, 1, 32}[changed.Add(1)%4])
+							}
+							use((g+i)%len(sems), i)
+						}
+					})
+				}
+				wg.Wait()
+			}
+			run()
+			runtime.GOMAXPROCS(2)
+			sems = append(sems, of(3))
+			run()
+			for k, sem := range sems {
+				if n := sem.InUse(); n != 0 || !sem.TryAcquire(sem.Limit()) || sem.TryAcquire(1) {
+					t.Errorf("semaphore %d: %d in use at the end, or not %d permits", k, n, sem.Limit())
+				}
+			}
+			if over.Load() > 0 || changed.Load() < 8 {
+				t.Errorf("too many permits were out %d times; %d changes", over.Load(), changed.Load())
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -277,4 +278,107 @@ func TestSemaphoreTimedOutWaitersLeaveNothingBehind(t *testing.T) {
 			t.Error("a waiter who has left still stands in the queue")
 		}
 	})
+}
+
+// C07: all permits are held by tasks that wait for a cancel, and the one who would cause
+// it waits for a permit. The caller's own cancel ends all of it, at once, and takes
+// nothing along; without one they would wait for ever, as doc.go says.
+func TestSemaphoreAllHoldersWaitForACancelC07(t *testing.T) {
+	eachSemaphore(t, func(t *testing.T, of func(int) backpressure.Semaphore) {
+		const slots, tasks = 10, 90
+		sem := of(slots)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		ctx, fail := context.WithCancelCause(ctx)
+		defer fail(nil)
+		var wg sync.WaitGroup
+		started, began := 0, time.Now()
+		var err error
+		for task := range tasks {
+			if err = sem.Acquire(ctx, 1); err != nil {
+				break
+			}
+			started++
+			wg.Go(func() {
+				defer sem.Release(1)
+				if task == slots {
+					fail(errors.New("the task that would have ended it"))
+				}
+				<-ctx.Done()
+			})
+		}
+		wg.Wait()
+		if err != context.DeadlineExceeded || started != slots || time.Since(began) != 200*time.Millisecond {
+			t.Errorf("%v after %v, %d tasks started", err, time.Since(began), started)
+		}
+		if !sem.TryAcquire(slots) || sem.TryAcquire(1) {
+			t.Errorf("there are not %d permits at the end", slots)
+		}
+	})
+}
+
+// Those who hold the permits are the first to see that the context is done, and release
+// them: who waits with the same context gets none of these. In each round the waiter has
+// both to choose from.
+func TestPermitsThatComeAfterTheContextIsDoneAreNotTakenP6(t *testing.T) {
+	cause := errors.New("cause")
+	waiters := map[string]func() (acquire func(context.Context) error, resize, release func(), inUse func() int){}
+	for name, of := range semaphores {
+		waiters[name] = func() (func(context.Context) error, func(), func(), func() int) {
+			sem := of(2)
+			sem.TryAcquire(2)
+			return func(ctx context.Context) error { return sem.Acquire(ctx, 2) },
+				func() { sem.Resize(3) }, func() { sem.Release(2) }, sem.InUse
+		}
+	}
+	waiters["Budget"] = func() (func(context.Context) error, func(), func(), func() int) {
+		b := backpressure.NewBudget(2)
+		h, _ := b.TryAcquire(2)
+		return func(ctx context.Context) error { _, err := b.Acquire(ctx, 2); return err },
+			func() { b.Resize(3) }, func() { h.Release() }, b.InUse
+	}
+	for name, set := range waiters {
+		t.Run(name, func(t *testing.T) {
+			for round := range 100 {
+				synctest.Test(t, func(t *testing.T) {
+					acquire, resize, release, inUse := set()
+					ctx, cancel := context.WithCancelCause(t.Context())
+					defer cancel(nil)
+					got := make(chan error, 1)
+					go func() { got <- acquire(ctx) }()
+					synctest.Wait()
+					if round%2 == 0 {
+						resize() // it looks again, and so finds both at once
+					}
+					cancel(cause)
+					release()
+					if err := <-got; err != cause || inUse() != 0 {
+						t.Errorf("%v, %d in use", err, inUse())
+					}
+				})
+			}
+		})
+	}
+}
+
+// C53: sizes that are no sizes, also those that 32 bits would take for small ones.
+func TestSizesThatCannotBeHadPanicC53(t *testing.T) {
+	sizes := []int{-1, 0, math.MinInt, math.MaxInt, math.MaxInt/4 + 1}
+	for _, n := range sizes {
+		want := fmt.Sprintf(" is %d, want 1 to ", n)
+		wantPanic(t, "NewPadded: n"+want, func() { backpressure.NewPadded(n) })
+		wantPanic(t, "NewChan: n"+want, func() { backpressure.NewChan(n) })
+		wantPanic(t, "NewBudget: limit"+want, func() { backpressure.NewBudget(n) })
+		wantPanic(t, "PaddedSemaphore.Resize: n"+want, func() { backpressure.NewPadded(1).Resize(n) })
+		wantPanic(t, "ChanSemaphore.Resize: n"+want, func() { backpressure.NewChan(1).Resize(n) })
+		wantPanic(t, "Budget.Resize: limit"+want, func() { backpressure.NewBudget(1).Resize(n) })
+	}
+	for _, n := range []int{1, 2, 3, math.MaxInt32 / 4, math.MaxInt / 4} { // what is had is no less
+		if sem := backpressure.NewPadded(n); sem.Limit() != n || !sem.TryAcquire(n) || sem.TryAcquire(1) {
+			t.Errorf("NewPadded(%d) has room for %d", n, sem.Limit())
+		}
+		if b := backpressure.NewBudget(n); b.Limit() != n {
+			t.Errorf("NewBudget(%d) has room for %d", n, b.Limit())
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -180,8 +181,8 @@ func collected(t *testing.T, gone <-chan int, n int) {
 
 // C53.
 func TestDequeRejectsCapacitiesItCannotHave(t *testing.T) {
-	for _, capacity := range []int{0, -1, 1<<31 - 1} {
-		wantPanic(t, "lockfree.NewDeque: capacity is ", func() { lockfree.NewDeque[byte](capacity) })
+	for _, capacity := range noCapacities() {
+		wantPanic(t, "lockfree.NewDeque: capacity is "+strconv.Itoa(capacity)+", want 1 to ", func() { lockfree.NewDeque[byte](capacity) })
 	}
 	for capacity, want := range map[int]int{1: 1, 2: 2, 3: 4, 1000: 1024} {
 		if got := lockfree.NewDeque[byte](capacity).Cap(); got != want {

@@ -24,6 +24,7 @@ func TestSPSCKeepsFullOrder(t *testing.T) {
 				full := 0
 				var producer sync.WaitGroup
 				defer producer.Wait()
+				defer q.Close() // so that the producer ends where the consumer fails
 				producer.Go(func() {
 					defer q.Close()
 					var chunk []item
@@ -40,10 +41,14 @@ func TestSPSCKeepsFullOrder(t *testing.T) {
 							} else if q.TryPush(rest[0]) {
 								n = 1
 							}
-							if rest = rest[n:]; n == 0 {
-								full++
-								runtime.Gosched()
+							if rest = rest[n:]; n > 0 {
+								continue
 							}
+							if q.Closed() {
+								return
+							}
+							full++
+							runtime.Gosched()
 						}
 					}
 				})

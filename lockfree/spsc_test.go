@@ -83,9 +83,19 @@ func TestSPSCDoesWhatASliceWouldDo(t *testing.T) {
 	}
 }
 
+// noCapacities are what a constructor has to refuse (C53): also what 32 bits would take
+// for something small.
+func noCapacities() []int {
+	none := []int{math.MinInt, -1, 0, 1<<28 + 1, 1<<31 - 1, math.MaxInt}
+	if one := 1; strconv.IntSize == 64 {
+		none = append(none, one<<31, one<<32, one<<32+1)
+	}
+	return none
+}
+
 // C53.
 func TestSPSCRejectsCapacitiesItCannotHave(t *testing.T) {
-	for _, capacity := range []int{-1, 0, 1<<31 - 1, math.MaxInt} {
+	for _, capacity := range noCapacities() {
 		wantPanic(t, "lockfree.NewSPSC: capacity is "+strconv.Itoa(capacity)+", want 1 to ", func() { lockfree.NewSPSC[byte](capacity) })
 	}
 	if strconv.IntSize == 32 {

@@ -109,7 +109,7 @@ func TestThrottleThatWaitsEndsWithItsRunP6(t *testing.T) {
 }
 
 // Rates at which limiters have been wrong: so low that the wait overflows, and one
-// whose tokens do not come out even.
+// whose tokens do not come out even; and a request that is refused takes nothing.
 func TestThrottleWithTheRatesThatLimitersGotWrongC47(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
@@ -124,6 +124,17 @@ func TestThrottleWithTheRatesThatLimitersGotWrongC47(t *testing.T) {
 		start := time.Now()
 		if _, ok, err := stage.First(t.Context(), stage.Throttle(items(1), l)); !ok || err != nil || time.Since(start) != 0 {
 			t.Errorf("a fresh limiter: %v, %v after %v", ok, err, time.Since(start))
+		}
+		l = rate.NewLimiter(1e-10, 1)
+		if l.AllowN(time.Now(), 2) || l.WaitN(t.Context(), 2) == nil {
+			t.Error("two of a burst of one")
+		}
+		gone, stop := context.WithCancel(t.Context())
+		stop()
+		stage.Discard(gone, stage.Throttle(items(1), l)) // is over before it begins
+		start = time.Now()
+		if _, ok, err := stage.First(t.Context(), stage.Throttle(items(1), l)); !ok || err != nil || time.Since(start) != 0 || l.Allow() {
+			t.Errorf("after refused requests: %v, %v after %v", ok, err, time.Since(start))
 		}
 	})
 }
