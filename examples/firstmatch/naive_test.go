@@ -130,19 +130,38 @@ func (n naive) tree(root string, count int) string {
 		if err != nil {
 			panic(err)
 		}
-		for _, m := range n.search(data, count) {
-			fmt.Fprintf(&b, "%s:%d:%d:", path, m.line, m.column)
-			if m.binary {
-				b.WriteString(binaryText)
-			}
-			b.Write(m.text)
-			b.WriteByte('\n')
-			count--
-		}
-		if count == 0 {
+		if count -= n.print(&b, path, data, count); count == 0 {
 			return fs.SkipAll
 		}
 		return nil
 	})
 	return b.String()
+}
+
+// books is what the program prints for files in their order.
+func (n naive) books(all []book, count int) string {
+	var b strings.Builder
+	for _, file := range all {
+		if !n.expr && !n.fold && !bytes.Contains(file.data, []byte(n.text)) {
+			continue // no line has it either
+		}
+		if count -= n.print(&b, file.path, file.data, count); count == 0 {
+			break
+		}
+	}
+	return b.String()
+}
+
+// print writes what the program prints for a file, and returns how many lines match.
+func (n naive) print(b *strings.Builder, path string, data []byte, count int) int {
+	all := n.search(data, count)
+	for _, m := range all {
+		fmt.Fprintf(b, "%s:%d:%d:", path, m.line, m.column)
+		if m.binary {
+			b.WriteString(binaryText)
+		}
+		b.Write(m.text)
+		b.WriteByte('\n')
+	}
+	return len(all)
 }

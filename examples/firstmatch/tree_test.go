@@ -14,9 +14,6 @@ import (
 	"github.com/seed95b73fdc/sluice/examples/internal/programtest"
 )
 
-// longEnv asks for the long tests; treeEnv names a tree for one of them.
-const longEnv, treeEnv = "SLUICE_LONG", "FIRSTMATCH_TREE"
-
 // randomTree makes files of random words: most of them small, some larger than
 // the buffer, some with long lines, NULs, returns.
 func randomTree(t *testing.T, r *rand.Rand) {
@@ -140,12 +137,4 @@ func TestAnswerIsThatOfASequentialSearch(t *testing.T) {
 		patterns = 25
 	}
 	agree(t, "a", patterns)
-}
-
-func TestAnswerIsThatOfASequentialSearchInARealTree(t *testing.T) {
-	root := os.Getenv(treeEnv)
-	if root == "" || os.Getenv(longEnv) == "" {
-		t.Skipf("takes long: set %s=1, and %s to a folder of some ten thousand files", longEnv, treeEnv)
-	}
-	agree(t, root, 100)
 }
