@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/seed95b73fdc/sluice/stage"
@@ -78,13 +79,13 @@ func (g *single[T]) take(items []stage.Try[T], came time.Duration) {
 // room, and returns how many; it needs no function of the user.
 func (g *single[T]) takeRun(items []stage.Try[T], came time.Duration) (k int) {
 	g.begin(came)
-	into := g.cur.items
-	items = items[:min(len(items), g.size-len(into))]
-	for k < len(items) && items[k].Error == nil {
-		into = append(into, items[k].Value)
-		k++
+	n := len(g.cur.items)
+	items = items[:min(len(items), g.size-n)]
+	into := slices.Grow(g.cur.items, len(items))[:n+len(items)]
+	for to := into[n:][:len(items)]; k < len(items) && items[k].Error == nil; k++ {
+		to[k] = items[k].Value
 	}
-	if g.cur.items = into; len(into) == g.size {
+	if g.cur.items = into[:n+k]; n+k == g.size {
 		g.closeOldest()
 	}
 	return k

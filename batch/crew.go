@@ -1,94 +1,82 @@
 package batch
 
 import (
+	"context"
 	"sync"
-	"sync/atomic"
-	"time"
 
+	"github.com/seed95b73fdc/sluice/lockfree"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
-// crewReader runs the workers of a MapReduce and emits the one table that they
+// crewReader runs the workers of a MapReduce and emits the one map that they
 // come to. Invariants:
 //
 //   - Each worker has a chunk of items, and a word that says which of them are not
 //     claimed yet, as in a [sweep]. They are claimed one by one.
-//   - One worker at a time pulls, and only when, under mu, no chunk has an item to
-//     be claimed. So while upstream is waited for, each item that has come has
-//     begun, and nobody waits for upstream who could run one.
+//   - A worker that has found items works until it finds none. That is decided
+//     under mu, and n work at most: so no more than n calls run.
+//   - One worker at a time pulls, one that has no items, and does not work
+//     meanwhile. It may have to wait, and the others may be held up in calls: so if
+//     anything is unclaimed then, one that does not work is awake to look after
+//     that. For this there is one worker more than n. Usually the puller is back
+//     before that one acts, so that cheap items stay where they are.
+//   - If n others work when the puller comes back, it waits and leaves its chunk to
+//     them. Nothing is pulled before that is claimed.
 //   - A worker takes items from another's chunk under mu, and fills its own one
 //     only after it has had mu: so no slot is filled while it is read.
-//   - A worker waits only while another one pulls. The one who pulls wakes
-//     one when it comes back, and each that is woken and finds work wakes the next.
-//   - The reader waits until all workers have ended, or failed.
+//   - A worker waits only if it may not work, or finds nothing to do while another
+//     one pulls. Whoever begins to work, or ends, wakes one that waits, if it may
+//     work; so does whoever pulls while something is unclaimed.
+//   - The reader waits until all workers have ended and their tables are merged, or
+//     one has failed.
 type crewReader[A any, K comparable, V any] struct {
-	scope   *stage.Scope
-	sub     *stage.Scope // upstream's and the workers'
-	up      stage.Reader[A]
-	name    string
-	m       mapping[A, K, V]
-	workers []*mapWorker[A, K, V]
-	done    *stage.Waiter // the reader's
-	begun   bool
+	scope  *stage.Scope
+	sub    *stage.Scope // upstream's and the workers'
+	up     stage.Reader[A]
+	name   string
+	mapper func(context.Context, A) (K, V, error)
+	m      *mapping[K, V]
+	n      int
+	done   *stage.Waiter // the reader's
+	begun  bool
 
 	mu      sync.Mutex // never held while somebody waits
+	workers []*mapWorker[A, K, V]
+	working int // of them
 	pulling bool
-	ended   bool // upstream
-	idle    []*mapWorker[A, K, V]
-	left    int // tables that there are or will be
-	alive   int // workers
-	table   map[K]V
+	ended   bool                  // upstream
+	idle    []*mapWorker[A, K, V] // those that wait
+	left    int                   // workers that have not brought their table yet
+	alive   int                   // goroutines
+	tables  []*table[K, V]
+	result  map[K]V
 	err     error
-	whole   bool // table is all there is
+	whole   bool // result is there
 	given   bool
 	stats   stage.StageStats
 }
 
-type mapWorker[A any, K comparable, V any] struct {
-	_     pad
-	word  atomic.Uint64
-	_     pad
-	r     *crewReader[A, K, V]
-	buf   []stage.Try[A]
-	table *table[K, V]
-	wait  *stage.Waiter
-	grain int
-	began time.Time // when it got what it works on
-	had   int       // items of that
-}
-
-// The room that a worker offers to upstream: it doubles while what fills it takes
-// less than cheap, and falls when it takes longer than slow.
-const (
-	maxGrain = 256
-	cheap    = 10 * time.Microsecond
-	slow     = 40 * time.Microsecond
-)
-
-func openMapReduce[A any, K comparable, V any](s *stage.Scope, in stage.Stream[A], n int, m mapping[A, K, V]) *crewReader[A, K, V] {
-	r := &crewReader[A, K, V]{scope: s, sub: s.Child(), m: m, left: n}
+func openMapReduce[A any, K comparable, V any](s *stage.Scope, in stage.Stream[A], n int, mapper func(context.Context, A) (K, V, error), m *mapping[K, V]) *crewReader[A, K, V] {
+	r := &crewReader[A, K, V]{scope: s, sub: s.Child(), mapper: mapper, m: m, n: n}
 	r.up = stage.Open(r.sub, in)
 	r.name = s.Label("", "mapreduce")
 	r.done = s.NewWaiter(r.name, func() string { return "waits for its workers" })
-	for range n {
-		r.workers = append(r.workers, &mapWorker[A, K, V]{r: r, grain: 1})
-	}
 	s.Report(r.snapshot)
 	return r
 }
 
-// Next blocks until the table is complete, or an error has ended the workers.
+// Next blocks until the result is complete, or an error has ended the workers.
 func (r *crewReader[A, K, V]) Next(dst []stage.Try[map[K]V]) int {
 	if !r.begun {
 		if r.sub.Stopped() {
 			return 0
 		}
 		r.begun = true
-		r.alive = len(r.workers)
-		for _, w := range r.workers {
-			w.wait = r.sub.NewWaiter(r.name, func() string { return "waits for another worker, which waits for an item" })
-			r.sub.Go(r.name, w.run)
+		r.mu.Lock()
+		for range r.n {
+			r.hire()
 		}
+		r.mu.Unlock()
 	}
 	for {
 		r.mu.Lock()
@@ -98,7 +86,7 @@ func (r *crewReader[A, K, V]) Next(dst []stage.Try[map[K]V]) int {
 				return 0
 			}
 			r.given = true
-			dst[0] = stage.Try[map[K]V]{Value: r.table, Error: r.err}
+			dst[0] = stage.Try[map[K]V]{Value: r.result, Error: r.err}
 			if r.err != nil {
 				dst[0].Value = nil
 			}
@@ -117,154 +105,22 @@ func (r *crewReader[A, K, V]) Next(dst []stage.Try[map[K]V]) int {
 	}
 }
 
-// run is a worker's goroutine.
-func (w *mapWorker[A, K, V]) run() {
-	r := w.r
-	defer r.leave()
-	defer w.wait.Free()
-	w.table = newTable[K](r.m.reducer)
-	ctx := r.sub.Context()
-	for w.refill() {
-		for i, ok := w.claim(); ok; i, ok = w.claim() {
-			it := w.buf[i]
-			w.buf[i] = stage.Try[A]{}
-			err := it.Error
-			if err == nil {
-				if r.sub.Stopped() {
-					return
-				}
-				err = r.m.add(ctx, w.table, it.Value)
-			}
-			if err != nil {
-				r.fail(err)
-				return
-			}
-		}
-	}
-	if !r.sub.Stopped() {
-		r.finish(w.table)
-	}
+// hire starts one more worker. Under mu.
+func (r *crewReader[A, K, V]) hire() {
+	w := &mapWorker[A, K, V]{r: r, grain: 1, table: newTable(r.m), refs: lockfree.HoldsPointers[A]()}
+	w.wait = r.sub.NewWaiter(r.name, func() string { return "waits for another worker, which waits for an item" })
+	r.workers = append(r.workers, w)
+	r.left++
+	r.start(w.run)
 }
 
-func (w *mapWorker[A, K, V]) claim() (int, bool) {
-	v := w.word.Add(1)
-	i := uint32(v) - 1
-	return int(i), uint64(i) < v>>32
-}
-
-// refill gets the worker items: others', or upstream's. It is false at the end.
-func (w *mapWorker[A, K, V]) refill() bool {
-	r := w.r
-	w.pace()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for {
-		switch {
-		case r.sub.Stopped():
-			return false
-		case w.steal():
-			r.wakeOne()
-			return true
-		case r.ended:
-			return false
-		case !r.pulling:
-			return w.pull()
-		}
-		r.idle = append(r.idle, w)
-		w.wait.Arm()
-		r.mu.Unlock()
-		woken := w.wait.Park()
-		r.mu.Lock()
-		if !woken {
-			return false
-		}
-	}
-}
-
-// steal takes half of what another worker has not claimed. Under mu.
-func (w *mapWorker[A, K, V]) steal() bool {
-	for {
-		var victim *mapWorker[A, K, V]
-		var old, most uint64
-		for _, o := range w.r.workers {
-			v := o.word.Load()
-			if from, to := uint64(uint32(v)), v>>32; from < to && to-from > most {
-				victim, old, most = o, v, to-from
-			}
-		}
-		if victim == nil {
-			return false
-		}
-		from, to := uint64(uint32(old)), old>>32
-		middle := from + most/2
-		if victim.word.CompareAndSwap(old, span(from, middle)) {
-			w.room(int(to - middle))
-			w.got(copy(w.buf, victim.buf[middle:to]))
-			clear(victim.buf[middle:to])
-			return true
-		}
-	}
-}
-
-// pull asks upstream for items. It is called with mu, and gives it up meanwhile.
-func (w *mapWorker[A, K, V]) pull() bool {
-	r := w.r
-	r.pulling = true
-	w.room(w.grain)
-	r.mu.Unlock()
-	began := time.Now()
-	k := r.up.Next(w.buf[:w.grain])
-	waited := time.Since(began)
-	r.mu.Lock()
-	r.pulling = false
-	r.stats.Starved += waited
-	r.stats.In += uint64(k)
-	if k == 0 {
-		r.ended = true
-		for len(r.idle) > 0 {
-			r.wakeOne()
-		}
-		return false
-	}
-	w.got(k)
-	r.wakeOne()
-	return true
-}
-
-// got makes the first k items of buf those to be claimed.
-func (w *mapWorker[A, K, V]) got(k int) {
-	w.word.Store(span(0, uint64(k)))
-	w.began, w.had = time.Now(), k
-}
-
-func (w *mapWorker[A, K, V]) room(k int) {
-	if len(w.buf) < k {
-		w.buf = make([]stage.Try[A], k)
-	}
-}
-
-// pace chooses the grain by how long the last items took.
-func (w *mapWorker[A, K, V]) pace() {
-	if w.had == 0 {
-		return
-	}
-	switch took := time.Since(w.began); {
-	case took < cheap && w.had >= w.grain:
-		w.grain = min(2*w.grain, maxGrain)
-	case took > slow:
-		w.grain = max(1, min(w.grain/2, int(int64(w.had)*int64(slow)/int64(took))))
-	}
-	w.had = 0
-}
-
-// wakeOne wakes a worker that waits for another one to have pulled. Under mu.
-func (r *crewReader[A, K, V]) wakeOne() {
-	if n := len(r.idle); n > 0 {
-		w := r.idle[n-1]
-		r.idle[n-1] = nil
-		r.idle = r.idle[:n-1]
-		w.wait.Wake()
-	}
+// start starts a goroutine. Under mu.
+func (r *crewReader[A, K, V]) start(f func()) {
+	r.alive++
+	r.sub.Go(r.name, func() {
+		defer r.leave()
+		f()
+	})
 }
 
 // fail ends the workers for an error: the first one counts, but one that only says
@@ -279,33 +135,42 @@ func (r *crewReader[A, K, V]) fail(err error) {
 	r.sub.Cancel(stage.ErrEnded)
 }
 
-// finish merges a worker's table with those of workers that have ended, as long as
-// there is one.
-func (r *crewReader[A, K, V]) finish(t *table[K, V]) {
-	for {
-		mine := t.whole()
-		r.mu.Lock()
-		other := r.table
-		if other == nil {
-			r.table = mine
-			if r.left == 1 {
-				r.whole = true
-				r.done.Wake()
-			}
-			r.mu.Unlock()
-			return
-		}
-		r.table = nil
-		r.left--
+// bring is called by each worker with its table when no item is left. The last
+// one merges them, and starts others to help with that if there are many keys.
+func (r *crewReader[A, K, V]) bring(t *table[K, V]) {
+	r.mu.Lock()
+	r.left--
+	if len(t.parts[0].pairs) > 0 || len(t.parts) > 1 {
+		r.tables = append(r.tables, t)
+	}
+	if r.left > 0 {
 		r.mu.Unlock()
-		if err := t.merge(r.sub, other); err != nil {
-			r.fail(err)
-			return
-		}
+		return
+	}
+	g := newMerger(r.sub, r.m, r.tables)
+	r.tables = nil
+	for range min(r.n, g.parts) - 1 {
+		r.start(func() { r.merge(g) })
+	}
+	r.mu.Unlock()
+	r.merge(g)
+}
+
+// merge takes part in the merge of the tables.
+func (r *crewReader[A, K, V]) merge(g *merger[K, V]) {
+	complete, err := g.work()
+	if err != nil {
+		r.fail(err)
+	}
+	if complete {
+		r.mu.Lock()
+		r.result, r.whole = g.result, true
+		r.done.Wake()
+		r.mu.Unlock()
 	}
 }
 
-// leave is called by each worker at its end. The last one closes what they read:
+// leave is called by each goroutine at its end. The last one closes what they read:
 // so the terminal, which waits for all goroutines of a run, need not wait here for
 // a call that ignores its context, and keeps to [stage.PanicGrace].
 func (r *crewReader[A, K, V]) leave() {
@@ -332,12 +197,9 @@ func (r *crewReader[A, K, V]) snapshot() stage.StageStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.stats
-	s.Name, s.N, s.Window = r.name, len(r.workers), maxGrain*len(r.workers)
+	s.Name, s.N, s.Window = r.name, r.n, maxGrain*(r.n+1)
 	for _, w := range r.workers {
-		v := w.word.Load()
-		if from, to := int(uint32(v)), int(v>>32); from < to {
-			s.InFlight += to - from
-		}
+		s.InFlight += w.unclaimed()
 	}
 	s.Out = s.In - uint64(s.InFlight)
 	return s

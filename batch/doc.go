@@ -91,15 +91,15 @@
 // once in a run, and no allocation is made per item (P10).
 //
 // MapSlice makes its results, Each and Reduce nothing per item. MapReduce holds a
-// table for each worker, and up to 256 items. A Coalescer holds what its callers
-// wait for.
+// table for each worker, and up to 256 items, and while it merges some of the
+// tables and the result. A Coalescer holds what its callers wait for.
 //
 // # Goroutines
 //
 // Chunk and ByKey have one with Within, and none without; Flatten none. Functions
-// over slices have one for each worker, and MapReduce too, with n ≥ 2: all have
-// ended when the function returns (P5), but for what [stage.PanicGrace] says of
-// panics. A Coalescer has one for each flush, none while it is idle. All carry the
+// over slices have one for each worker; MapReduce too, with n ≥ 2, and one more that
+// keeps watch while another waits for upstream. All have ended when the function
+// returns (P5), but for what [stage.PanicGrace] says of panics. A Coalescer has one for each flush, none while it is idle. All carry the
 // name of their stage, or of their function, in the pprof label sluice.stage.
 //
 // # What is not promised

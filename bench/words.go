@@ -116,13 +116,11 @@ func (t *text) counting() (loop, limit, fold, mapReduce, rillWay, mutex, sharded
 		}
 		return err
 	}, anyOrder}
-	mapper := func(ctx context.Context, j job, v int) (string, int, error) {
-		r, err := j.f(ctx, v)
-		return t.word(r), 1, err
-	}
 	mapReduce = entry{"sluice batch.MapReduce", func(ctx context.Context, j job, take func(int)) error {
-		m, err := batch.MapReduce(ctx, stage.FromSlice(j.items), j.n,
-			func(ctx context.Context, v int) (string, int, error) { return mapper(ctx, j, v) }, plus)
+		m, err := batch.MapReduce(ctx, stage.FromSlice(j.items), j.n, func(ctx context.Context, v int) (string, int, error) {
+			r, err := j.f(ctx, v)
+			return t.word(r), 1, err
+		}, plus)
 		if err == nil {
 			t.check(take, m)
 		}
@@ -130,7 +128,10 @@ func (t *text) counting() (loop, limit, fold, mapReduce, rillWay, mutex, sharded
 	}, anyOrder}
 	rillWay = entry{"rill MapReduce", func(ctx context.Context, j job, take func(int)) error {
 		m, err := rill.MapReduce(rill.FromSlice(j.items, nil),
-			j.n, func(v int) (string, int, error) { return mapper(ctx, j, v) },
+			j.n, func(v int) (string, int, error) {
+				r, err := j.f(ctx, v)
+				return t.word(r), 1, err
+			},
 			j.n, func(a, b int) (int, error) { return a + b, nil })
 		if err == nil {
 			t.check(take, m)

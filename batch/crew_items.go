@@ -1,0 +1,247 @@
+package batch
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed95b73fdc/sluice/stage"
+)
+
+// mapWorker is a worker of a MapReduce; see [crewReader].
+type mapWorker[A any, K comparable, V any] struct {
+	_     pad
+	word  atomic.Uint64
+	_     pad
+	r     *crewReader[A, K, V]
+	buf   []stage.Try[A]
+	table *table[K, V]
+	wait  *stage.Waiter
+	works bool // under mu
+	grain int
+	refs  bool      // of A
+	began time.Time // when it got what it works on
+	had   int       // items of that
+}
+
+// The room that a worker offers to upstream: it doubles while what fills it takes
+// less than cheap, and falls when it takes longer than slow.
+const (
+	maxGrain = 256
+	cheap    = 10 * time.Microsecond
+	slow     = 40 * time.Microsecond
+)
+
+// patience is how often a worker yields before it takes what another one may
+// be about to begin, and before it waits: to wake it costs more than that.
+const patience = 16
+
+// run is a worker's goroutine.
+func (w *mapWorker[A, K, V]) run() {
+	r := w.r
+	defer w.wait.Free()
+	ctx := r.sub.Context()
+	for w.refill() {
+		for i, ok := w.claim(); ok; i, ok = w.claim() {
+			it := &w.buf[i]
+			if it.Error != nil {
+				r.fail(it.Error)
+				return
+			}
+			if r.sub.Stopped() {
+				return
+			}
+			a := it.Value
+			if w.refs {
+				*it = stage.Try[A]{}
+			}
+			k, v, err := r.mapper(ctx, a)
+			if err == nil {
+				err = w.table.add(ctx, k, v)
+			}
+			if err != nil {
+				r.fail(err)
+				return
+			}
+		}
+	}
+	if !r.sub.Stopped() {
+		r.bring(w.table)
+	}
+}
+
+func (w *mapWorker[A, K, V]) claim() (int, bool) {
+	v := w.word.Add(1)
+	i := uint32(v) - 1
+	return int(i), uint64(i) < v>>32
+}
+
+// unclaimed is how many items of its chunk nobody has claimed.
+func (w *mapWorker[A, K, V]) unclaimed() int {
+	v := w.word.Load()
+	return max(0, int(v>>32)-int(uint32(v)))
+}
+
+// refill gets the worker items. It is false at the end.
+//
+// There is no defer of Unlock: upstream's Next may panic, with mu free.
+func (w *mapWorker[A, K, V]) refill() bool {
+	r := w.r
+	w.pace()
+	r.mu.Lock()
+	if w.works {
+		w.works = false
+		r.working--
+	}
+	for looks := 0; ; looks++ {
+		may := r.working < r.n
+		switch {
+		case r.sub.Stopped():
+			r.mu.Unlock()
+			return false
+		case may && w.find(r.ended || looks >= patience):
+			w.works = true
+			r.working++
+			if r.working < r.n {
+				r.wakeOne()
+			}
+			r.mu.Unlock()
+			return true
+		case may && !r.pulling && !r.ended:
+			w.pull()
+			looks = -1
+		case r.ended && !r.unclaimed():
+			r.wakeOne()
+			r.mu.Unlock()
+			return false
+		case looks < patience:
+			r.mu.Unlock()
+			runtime.Gosched()
+			r.mu.Lock()
+		default:
+			r.idle = append(r.idle, w)
+			w.wait.Arm()
+			r.mu.Unlock()
+			if !w.wait.Park() {
+				return false
+			}
+			r.mu.Lock()
+			looks = -1
+		}
+	}
+}
+
+// find looks for items: its own, those of a worker that waits, and if all is set
+// those of any other one. Under mu.
+func (w *mapWorker[A, K, V]) find(all bool) bool {
+	if w.unclaimed() > 0 || w.steal(w.r.idle) {
+		return true
+	}
+	return all && w.steal(w.r.workers)
+}
+
+// steal takes half of what another worker has not claimed, the one that has most.
+// Under mu.
+func (w *mapWorker[A, K, V]) steal(of []*mapWorker[A, K, V]) bool {
+	for {
+		var victim *mapWorker[A, K, V]
+		var old, most uint64
+		for _, o := range of {
+			v := o.word.Load()
+			if from, to := uint64(uint32(v)), v>>32; from < to && to-from > most {
+				victim, old, most = o, v, to-from
+			}
+		}
+		if victim == nil {
+			return false
+		}
+		from, to := uint64(uint32(old)), old>>32
+		middle := from + most/2
+		if victim.word.CompareAndSwap(old, span(from, middle)) {
+			w.room(int(to - middle))
+			w.got(copy(w.buf, victim.buf[middle:to]))
+			clear(victim.buf[middle:to])
+			return true
+		}
+	}
+}
+
+// pull asks upstream for items. It is called with mu, and gives it up meanwhile.
+func (w *mapWorker[A, K, V]) pull() {
+	r := w.r
+	r.pulling = true
+	w.room(w.grain)
+	if r.unclaimed() {
+		r.watch()
+	}
+	r.mu.Unlock()
+	began := time.Now()
+	k := r.up.Next(w.buf[:w.grain])
+	waited := time.Since(began)
+	r.mu.Lock()
+	r.pulling = false
+	r.stats.Starved += waited
+	r.stats.In += uint64(k)
+	if k > 0 {
+		w.got(k)
+		return
+	}
+	r.ended = true
+	for len(r.idle) > 0 {
+		r.wakeOne()
+	}
+}
+
+// watch sees to it that somebody looks after what is unclaimed. Under mu.
+func (r *crewReader[A, K, V]) watch() {
+	if len(r.idle) == 0 && len(r.workers) == r.n {
+		r.hire()
+	}
+	r.wakeOne() // who is neither idle nor works is awake
+}
+
+// unclaimed reports whether any item is. Under mu.
+func (r *crewReader[A, K, V]) unclaimed() bool {
+	for _, w := range r.workers {
+		if w.unclaimed() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// wakeOne wakes a worker that waits, if there is one. Under mu.
+func (r *crewReader[A, K, V]) wakeOne() {
+	if n := len(r.idle); n > 0 {
+		w := r.idle[n-1]
+		r.idle[n-1] = nil
+		r.idle = r.idle[:n-1]
+		w.wait.Wake()
+	}
+}
+
+// got makes the first k items of buf those to be claimed.
+func (w *mapWorker[A, K, V]) got(k int) {
+	w.word.Store(span(0, uint64(k)))
+	w.began, w.had = time.Now(), k
+}
+
+func (w *mapWorker[A, K, V]) room(k int) {
+	if len(w.buf) < k {
+		w.buf = make([]stage.Try[A], k)
+	}
+}
+
+// pace chooses the grain by how long the last items took.
+func (w *mapWorker[A, K, V]) pace() {
+	if w.had == 0 {
+		return
+	}
+	switch took := time.Since(w.began); {
+	case took < cheap && w.had >= w.grain:
+		w.grain = min(2*w.grain, maxGrain)
+	case took > slow:
+		w.grain = max(1, min(w.grain/2, int(int64(w.had)*int64(slow)/int64(took))))
+	}
+	w.had = 0
+}
