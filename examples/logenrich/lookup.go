@@ -6,9 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -71,17 +69,9 @@ func openDatabase(ctx context.Context, name string, asked asking) (*database, er
 	return d, nil
 }
 
-// dataSource names a database file to the driver. Characters of the path that
-// mean something in a URI are escaped.
+// dataSource names a database file to the driver.
 func dataSource(name, mode string, lockWait time.Duration) string {
-	if abs, err := filepath.Abs(name); err == nil {
-		name = abs
-	}
-	path := filepath.ToSlash(name)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // C:/…
-	}
-	return fmt.Sprintf("file://%s?mode=%s&_busy_timeout=%d", (&url.URL{Path: path}).EscapedPath(), mode, lockWait.Milliseconds())
+	return program.SQLiteSource(name, fmt.Sprintf("mode=%s&_busy_timeout=%d", mode, lockWait.Milliseconds()))
 }
 
 // [key] cannot be taken for a string, as "key" is where there is no such column.
