@@ -184,11 +184,8 @@ func (w *mapWorker[A, K, V]) pull() {
 	r.stats.In += uint64(k)
 	if k > 0 {
 		w.got(k)
-		return
-	}
-	r.ended = true
-	for len(r.idle) > 0 {
-		r.wakeOne()
+	} else {
+		r.ended = true
 	}
 }
 
