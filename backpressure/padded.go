@@ -90,8 +90,11 @@ func (s *PaddedSemaphore) Acquire(ctx context.Context, n int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for range spins {
+	for i := range spins {
 		taken, queued := s.take(int64(n))
+		if taken && i == 0 {
+			return nil
+		}
 		if taken {
 			return s.unlessDone(ctx, n)
 		}

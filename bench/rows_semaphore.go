@@ -82,13 +82,14 @@ func permits(of func(n int) permit) way {
 		results := make([]int, len(j.items))
 		var held, over atomic.Int64
 		var failed atomic.Pointer[error]
+		fail := func(err error) { failed.Store(&err) } // so that only what fails is on the heap
 		var wg sync.WaitGroup
 		for w := range j.n {
 			from, to := w*len(j.items)/j.n, (w+1)*len(j.items)/j.n
 			wg.Go(func() {
 				for i, v := range j.items[from:to] {
 					if err := sem.Acquire(ctx, 1); err != nil {
-						failed.Store(&err)
+						fail(err)
 						return
 					}
 					if held.Add(1) > limit {
@@ -99,7 +100,7 @@ func permits(of func(n int) permit) way {
 					held.Add(-1)
 					sem.Release(1)
 					if err != nil {
-						failed.Store(&err)
+						fail(err)
 						return
 					}
 				}
