@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 
 // The pictures compare the ways to keep order. The first one shows what each
 // costs per item, against n: the time of a run, less the time that its calls took
-// divided by n, which no way can save. The second one shows the throughput against
-// the window where few items are slow.
+// divided by n, which no way can save; and how often each asks for memory. The second
+// one shows the throughput against the window where few items are slow.
 
 // pictureNs are the parallelisms of the first picture.
 var pictureNs = []int{1, 2, 4, 8, 12, 32, 50}
@@ -74,8 +75,9 @@ func skewScene() pictureScene {
 	return scene
 }
 
-// pictureSample is one turn: nanoseconds per item, of the run and of its calls.
-type pictureSample struct{ total, calls float64 }
+// pictureSample is one turn, per item: nanoseconds of the run and of its calls, and
+// objects that the run has allocated.
+type pictureSample struct{ total, calls, allocs float64 }
 
 // pictureSamples has those of each way at each point, one per repeat.
 type pictureSamples map[string][][]pictureSample
@@ -111,17 +113,32 @@ func measureScene(s pictureScene, p measure.Plan) (pictureSamples, error) {
 func pictureTurnOf(at picturePoint, e entry) (pictureSample, error) {
 	call := at.call()
 	row := job{upTo(at.items), at.n, call.f}.row("", "", e)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	start := time.Now()
 	_, err := row.Once(row.Contenders[0])
 	total := time.Since(start)
+	runtime.ReadMemStats(&after)
 	items := float64(at.items)
-	return pictureSample{float64(total) / items, float64(call.took.Load()) / items}, err
+	return pictureSample{
+		total:  float64(total) / items,
+		calls:  float64(call.took.Load()) / items,
+		allocs: float64(after.Mallocs-before.Mallocs) / items,
+	}, err
 }
 
 // overheads are the nanoseconds per item that a way adds, one value per repeat.
 func overheads(samples []pictureSample, n int) (vs []float64) {
 	for _, s := range samples {
 		vs = append(vs, s.total-s.calls/float64(n))
+	}
+	return vs
+}
+
+// allocations are objects allocated per item, one value per repeat.
+func allocations(samples []pictureSample, _ int) (vs []float64) {
+	for _, s := range samples {
+		vs = append(vs, s.allocs)
 	}
 	return vs
 }
@@ -152,8 +169,8 @@ func figuresOf(s pictureScene, samples pictureSamples, value func([]pictureSampl
 	return f
 }
 
-// table writes the medians as a table in Markdown.
-func (f pictureFigures) table(w *strings.Builder, x, unit string) {
+// table writes the medians as a table in Markdown, with so many decimals.
+func (f pictureFigures) table(w *strings.Builder, x, unit string, decimals int) {
 	fmt.Fprintf(w, "%s, %s by %s:\n\n| |", f.scene.title, unit, x)
 	for _, at := range f.scene.points {
 		fmt.Fprintf(w, " %d |", at.x)
@@ -162,7 +179,7 @@ func (f pictureFigures) table(w *strings.Builder, x, unit string) {
 	for _, way := range f.ways {
 		fmt.Fprintf(w, "| %s |", way)
 		for _, s := range f.of[way] {
-			fmt.Fprintf(w, " %.0f |", s.Median)
+			fmt.Fprintf(w, " %.*f |", decimals, s.Median)
 		}
 		fmt.Fprintln(w)
 	}
@@ -177,6 +194,7 @@ func drawPictures(dir string, p measure.Plan, w io.Writer) error {
 	}
 	machine := measure.Here()
 	var panels []pictureFigures
+	var allocs pictureFigures
 	var tables strings.Builder
 	fmt.Fprintf(&tables, "Medians of %d interleaved repeats. %s, %d CPUs, %s, %s, commit %s, %s.\n\n",
 		p.Repeats, machine.CPU, machine.Procs, machine.OS, machine.Go, machine.Commit, machine.Date)
@@ -186,18 +204,21 @@ func drawPictures(dir string, p measure.Plan, w io.Writer) error {
 			return err
 		}
 		f := figuresOf(s, samples, overheads)
-		f.table(&tables, "n", "ns per item")
-		panels = append(panels, f)
+		f.table(&tables, "n", "ns per item", 0)
+		if panels = append(panels, f); len(panels) == 1 {
+			allocs = figuresOf(s, samples, allocations)
+		}
 	}
+	allocs.table(&tables, "n", "allocations per item", 1)
 	skew := skewScene()
 	samples, err := measureScene(skew, p)
 	if err != nil {
 		return err
 	}
 	window := figuresOf(skew, samples, throughputs)
-	window.table(&tables, "window", "items per second")
+	window.table(&tables, "window", "items per second", 0)
 	for _, format := range []string{"svg", "png"} {
-		if err := drawOverhead(panels, filepath.Join(dir, "overhead."+format)); err != nil {
+		if err := drawOverhead(panels, allocs, filepath.Join(dir, "overhead."+format)); err != nil {
 			return err
 		}
 		if err := drawWindow(window, filepath.Join(dir, "window."+format)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -39,16 +40,18 @@ var pictureStyles = map[string]pictureStyle{
 }
 
 const (
-	panelWidth   = 11 * vg.Centimeter
-	panelHeight  = 11 * vg.Centimeter
+	panelWidth   = 13 * vg.Centimeter
+	panelHeight  = 9 * vg.Centimeter
+	leastWidth   = 26 * vg.Centimeter // the legend's
 	legendHeight = 1.2 * vg.Centimeter
 	leastNanos   = 10 // what is less, and could be negative, is drawn here: it is noise
 )
 
 func init() { plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"} }
 
-// drawOverhead draws the panels side by side, on one scale.
-func drawOverhead(panels []pictureFigures, file string) error {
+// drawOverhead draws the times in panels on one scale, and the allocations in one of
+// their own, two by two.
+func drawOverhead(panels []pictureFigures, allocs pictureFigures, file string) error {
 	least, most := math.Inf(1), 0.0
 	for _, f := range panels {
 		for _, way := range f.of {
@@ -71,7 +74,14 @@ func drawOverhead(panels []pictureFigures, file string) error {
 		p.Y.Tick.Marker = decades{}
 		plots = append(plots, p)
 	}
-	return savePlots(plots, panels[0].ways, file)
+	p, err := allocs.plot(0)
+	if err != nil {
+		return err
+	}
+	p.X.Label.Text = "n: calls at once"
+	p.Title.Text = "Objects allocated per item: " + p.Title.Text
+	p.Y.Scale, p.Y.Min = plot.LinearScale{}, 0
+	return savePlots(append(plots, p), panels[0].ways, file)
 }
 
 // drawWindow draws the throughput against the window.
@@ -80,6 +90,7 @@ func drawWindow(f pictureFigures, file string) error {
 	if err != nil {
 		return err
 	}
+	p.Title.Text = "Throughput against the window: " + p.Title.Text
 	p.X.Label.Text = "window: items held"
 	p.Y.Label.Text = "items per second"
 	p.Y.Scale = plot.LinearScale{}
@@ -169,11 +180,18 @@ func nanosText(v float64) string {
 	return fmt.Sprintf("%.0f ns", v)
 }
 
-// savePlots draws plots side by side, a legend of the ways above them, in the
-// format that the name of the file ends with.
+// plotsInARow is how many panels stand side by side.
+const plotsInARow = 2
+
+// savePlots draws plots in rows, a legend of the ways above them, in the format that
+// the name of the file ends with.
 func savePlots(plots []*plot.Plot, ways []string, file string) error {
-	width := max(panelWidth*vg.Length(len(plots)), 26*vg.Centimeter)
-	height := panelHeight + legendHeight
+	var rows [][]*plot.Plot
+	for row := range slices.Chunk(plots, plotsInARow) {
+		rows = append(rows, row)
+	}
+	width := max(panelWidth*vg.Length(len(rows[0])), leastWidth)
+	height := panelHeight*vg.Length(len(rows)) + legendHeight
 	canvas, err := draw.NewFormattedCanvas(width, height, strings.TrimPrefix(filepath.Ext(file), "."))
 	if err != nil {
 		return err
@@ -183,9 +201,11 @@ func savePlots(plots []*plot.Plot, ways []string, file string) error {
 	whole.Fill(whole.Rectangle.Path())
 	below := draw.Crop(whole, 0, 0, 0, -legendHeight)
 	pad := vg.Points(8)
-	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadTop: pad / 2, PadBottom: pad, PadLeft: pad, PadRight: pad, PadX: pad}
-	for i, p := range plots { // side by side, as they have the same marks on the y axis
-		p.Draw(tiles.At(below, i, 0))
+	tiles := draw.Tiles{Rows: len(rows), Cols: len(rows[0]), PadTop: pad / 2, PadBottom: pad, PadLeft: pad, PadRight: pad, PadX: pad, PadY: pad}
+	for i, row := range plot.Align(rows, tiles, below) {
+		for k, c := range row {
+			rows[i][k].Draw(c)
+		}
 	}
 	drawLegend(draw.Crop(whole, 0, 0, height-legendHeight, 0), ways, pictureStyles)
 	out, err := os.Create(file)

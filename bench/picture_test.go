@@ -48,18 +48,20 @@ func TestOverheadIsWhatTheCallsDoNotExplain(t *testing.T) {
 func TestPicturesAreDrawn(t *testing.T) {
 	dir := t.TempDir()
 	var panels []pictureFigures
+	var allocs pictureFigures
 	for i, s := range overheadScenes() {
 		samples := pictureSamples{}
 		for _, e := range s.points[0].ways {
 			for k := range s.points {
 				v := float64((i + 1) * (k + 1) * 100)
-				samples[e.name] = append(samples[e.name], []pictureSample{{v, 0}, {2 * v, 0}, {v, 9 * v}})
+				samples[e.name] = append(samples[e.name], []pictureSample{{v, 0, 0}, {2 * v, 0, 1}, {v, 9 * v, 2}})
 			}
 		}
 		panels = append(panels, figuresOf(s, samples, overheads))
+		allocs = figuresOf(s, samples, allocations)
 	}
 	for _, ext := range []string{"svg", "png"} {
-		if err := drawOverhead(panels, filepath.Join(dir, "overhead."+ext)); err != nil {
+		if err := drawOverhead(panels, allocs, filepath.Join(dir, "overhead."+ext)); err != nil {
 			t.Fatal(err)
 		}
 		if err := drawWindow(panels[0], filepath.Join(dir, "window."+ext)); err != nil {
@@ -81,8 +83,9 @@ func TestPicturesAreDrawn(t *testing.T) {
 		f.Close()
 	}
 	var table strings.Builder
-	panels[0].table(&table, "n", "ns per item")
-	if got := table.String(); !strings.Contains(got, "| Cells | 100 | 200 |") {
+	panels[0].table(&table, "n", "ns per item", 0)
+	allocs.table(&table, "n", "allocations per item", 1)
+	if got := table.String(); !strings.Contains(got, "| Cells | 100 | 200 |") || !strings.Contains(got, "| Cells | 1.0 | 1.0 |") {
 		t.Error(got)
 	}
 }
