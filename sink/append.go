@@ -47,6 +47,9 @@ func (l *core) reserve(n uint64) (first uint64, err error) {
 			continue
 		}
 		if l.reserved.CompareAndSwap(first, first+n) {
+			if first+n > l.scant.Load() {
+				l.help()
+			}
 			return first, nil
 		}
 	}
@@ -147,36 +150,55 @@ func (l *core) lookOn(t *turn) bool {
 	return true
 }
 
+// tip is the block that the next record is folded into. Whoever has the turn has it.
+type tip struct {
+	mem   []byte // nil before the first record, and behind the last of a block
+	block uint64
+	count uint64 // its records that are folded
+	sum   uint32 // of these
+}
+
 // fold adds the records of a range to the checksums of their blocks. A word is
 // stored after all that it vouches for: so a process that is killed leaves no
 // block that says more than is there.
 func (l *core) fold(first, end uint64) {
-	segs := l.segs.Load()
-	for b, k := l.geo.at(first); first < end; b, k = b+1, 0 {
-		n := min(l.geo.per-k, end-first)
-		off := l.geo.blockOffset(b)
-		mem := segs.block(off, l.segBytes, l.geo.block)
-		if k == 0 {
-			l.sum = seed(l.id, b)
-		}
-		from, to := wordsLen+int(k)*l.geo.rec, wordsLen+int(k+n)*l.geo.rec
-		l.sum = fold(l.sum, mem[from:to])
-		storeFine(l.head, k+n, l.sum)
-		if !l.mapped {
-			if _, err := l.f.WriteAt(mem[from:to], off+int64(from)); err != nil {
-				l.freeze(first, pathError("write", l.path, err))
-				return
+	t := &l.tip
+	for first < end {
+		if t.mem == nil {
+			t.block, t.count = l.geo.at(first)
+			t.mem = l.segs.Load().block(l.geo.blockOffset(t.block), l.segBytes, l.geo.block)
+			if t.count == 0 {
+				t.sum = seed(l.id, t.block)
 			}
 		}
-		storeWord(mem, liveWord, makeWord(k+n, l.sum))
-		if !l.mapped {
-			if _, err := l.f.WriteAt(mem[:wordBytes], off); err != nil {
-				l.freeze(first, pathError("write", l.path, err))
-				return
-			}
+		n := min(l.geo.per-t.count, end-first)
+		from, to := wordsLen+int(t.count)*l.geo.rec, wordsLen+int(t.count+n)*l.geo.rec
+		t.sum = fold(t.sum, t.mem[from:to])
+		t.count += n
+		storeFine(l.head, t.count, t.sum)
+		if l.mapped {
+			storeWord(t.mem, liveWord, makeWord(t.count, t.sum))
+		} else if err := l.writeFolded(t, from, to); err != nil {
+			l.freeze(first, pathError("write", l.path, err))
+			return
 		}
 		first += n
+		if t.count == l.geo.per {
+			t.mem = nil
+		}
 	}
+}
+
+// writeFolded puts bytes from to to of the tip, and then its word, into a file that
+// is not mapped.
+func (l *core) writeFolded(t *tip, from, to int) error {
+	off := l.geo.blockOffset(t.block)
+	if _, err := l.f.WriteAt(t.mem[from:to], off+int64(from)); err != nil {
+		return err
+	}
+	storeWord(t.mem, liveWord, makeWord(t.count, t.sum))
+	_, err := l.f.WriteAt(t.mem[:wordBytes], off)
+	return err
 }
 
 // await blocks until the records before n have been completed. Those who are

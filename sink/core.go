@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -25,7 +26,7 @@ import (
 //     limit on, and no call that reaches beyond it is acknowledged.
 //
 // Who waits for whom: a call of Append for those that have reserved before it, and
-// for grow; Close for all that have reserved; with EverySync, Append for Sync.
+// for grow; Close for all that have reserved, and for help; with EverySync, Append for Sync.
 // None of those that are waited for wait for anybody but the disk.
 type core struct {
 	path     string
@@ -41,9 +42,11 @@ type core struct {
 	reserved  atomic.Uint64 // next record that nobody has, and stopBit
 	_         pad
 	published atomic.Uint64 // records that are complete, as are all before them
+	tip       tip
 	_         pad
 
 	capacity atomic.Uint64 // records that there is room for
+	scant    atomic.Uint64 // when reserved is beyond it, room is made ahead; see ahead
 	segs     atomic.Pointer[segments]
 	limit    atomic.Uint64 // no record from here on is shown to anyone
 	durable  atomic.Uint64 // records that Sync has put on the disk
@@ -51,13 +54,13 @@ type core struct {
 	failed   atomic.Pointer[error]
 	readErr  atomic.Pointer[error]
 
-	sum  uint32 // of the last block's records that are published; of whoever has the turn
 	head []byte // the header's memory, for the fine sums
 
 	complete waitlist // for published
 
-	growing chan struct{} // held by whoever changes segs, allocated, or maps
-	syncing chan struct{} // held by whoever syncs or changes the header; taken before growing
+	growing chan struct{}  // held by whoever changes segs, allocated, or maps
+	helping sync.WaitGroup // for the goroutine that makes room ahead
+	syncing chan struct{}  // held by whoever syncs or changes the header; taken before growing
 
 	allocated int64 // bytes of the file that there are blocks for; under growing
 	sync      syncState
@@ -88,6 +91,7 @@ func newCore(path string, conf logConfig, f file) *core {
 		closed:  make(chan struct{}),
 	}
 	l.limit.Store(math.MaxUint64)
+	l.scant.Store(math.MaxUint64)
 	l.segs.Store(&segments{})
 	return l
 }
@@ -154,6 +158,7 @@ func (l *core) close() error {
 	end := l.reserved.Or(stopBit) &^ stopBit
 	l.complete.wait(context.Background(), end, func() bool { return l.published.Load() >= end })
 	l.complete.close()
+	l.helping.Wait()
 	if l.stop != nil {
 		l.stop()
 		<-l.ticked

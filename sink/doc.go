@@ -103,9 +103,11 @@
 //
 // # Goroutines
 //
-// A Log with Interval has one, which Close ends. Nothing else has: timers of
-// FlushAfter and RotateEvery run while they write, and are waited for. The terminals
-// run in the goroutine of their caller, which pulls the stream.
+// A Log with Interval has one, which Close ends. One that has outgrown 256 KiB starts
+// another one for as long as it takes to make room ahead of its writers; Close waits
+// for it. Nothing else has: timers of FlushAfter and RotateEvery run while they write,
+// and are waited for. The terminals run in the goroutine of their caller, which pulls
+// the stream.
 //
 // # What is not promised
 //

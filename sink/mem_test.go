@@ -76,6 +76,19 @@ func (m *memory) cut(path string, r *rand.Rand) []byte {
 	return after
 }
 
+// cutTo is what a power cut leaves of a file if the sectors at offs were written, and
+// no other.
+func (m *memory) cutTo(path string, offs ...int64) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.files[path]
+	after := append([]byte(nil), f.durable...)
+	for _, off := range offs {
+		copy(after[off:off+sector], f.data[off:])
+	}
+	return after
+}
+
 func (m *memory) Open(path string, flag int) (file, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,6 +204,8 @@ func (f *memHandle) Allocate(off, n int64) error {
 func (f *memHandle) Map(off int64, n int) ([]byte, error) {
 	return f.data[off : off+int64(n) : off+int64(n)], nil
 }
+
+func (f *memHandle) Warm([]byte) {}
 
 func (f *memHandle) Unmap([]byte) error { return nil }
 

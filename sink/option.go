@@ -66,12 +66,12 @@ const (
 	maxSegment     = 1 << 30
 )
 
-// SegmentSize is by how many bytes the file grows at most, and how much of it is
-// mapped at a time, 64 KiB to 1 GiB, 16 MiB if not given; it is rounded up to
-// whole groups of blocks. Space is allocated before it is used: a log that is open
-// takes up to twice the disk space of its records, and no more than a segment
-// more. When the disk has less than that left, the log grows by what there is.
-// Other values panic.
+// SegmentSize is how many bytes of the file are mapped at a time, 64 KiB to 1 GiB,
+// 16 MiB if not given; it is rounded up to whole groups of blocks. Space is allocated
+// before it is used, 512 KiB at a time or a block if that is larger, and one such
+// step ahead of the writers: a log that is open takes at most 1 MiB, or two blocks,
+// more of the disk than its records. When the disk has less than that left, the log
+// grows by what there is. Other values panic.
 func SegmentSize(bytes int) LogOption {
 	if bytes < minSegment || bytes > maxSegment {
 		panic(fmt.Sprintf("sink.SegmentSize: bytes is %d, want %d to %d", bytes, minSegment, maxSegment))

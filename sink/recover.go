@@ -138,7 +138,7 @@ func (l *core) recover(size int64) error {
 	l.reserved.Store(r.n)
 	l.published.Store(r.n)
 	l.durable.Store(r.n)
-	l.sum = r.sum
+	l.tip.sum = r.sum
 	if l.conf.readOnly || clean {
 		return nil
 	}

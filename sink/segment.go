@@ -19,9 +19,9 @@ type segments struct {
 
 // block returns the memory of the block at off.
 func (s *segments) block(off, segBytes int64, size int) []byte {
-	m := s.list[off/segBytes-s.base].mem
-	at := off % segBytes
-	return m[at : at+int64(size) : at+int64(size)]
+	number := off / segBytes
+	at := off - number*segBytes
+	return s.list[number-s.base].mem[at : at+int64(size) : at+int64(size)]
 }
 
 // grow makes room for records up to n, and gives segments back that all writers
@@ -42,16 +42,19 @@ func (l *core) grow(n uint64) error {
 	return l.retire()
 }
 
-// leastGrowth is what a small log grows by at least, in bytes.
-const leastGrowth = 256 << 10
+const (
+	leastGrowth = 256 << 10 // what a small log grows by at least, in bytes
+	mostGrowth  = 512 << 10 // and a large one at most, if a block is not larger
+)
 
-// extend doubles the file, up to the end of the segment, or, on a disk that is
-// almost full, by as many blocks as there are. Allocating comes before the first
-// access through the map: a page for which the disk has no block is a fault.
+// extend doubles the file, up to mostGrowth and to the end of the segment, or, on a
+// disk that is almost full, by as many blocks as there are. Allocating comes before
+// the first access through the map: a page for which the disk has no block is a
+// fault.
 func (l *core) extend() error {
 	number, block := l.allocated/l.segBytes, int64(l.geo.block)
 	room := (number+1)*l.segBytes - l.allocated
-	room = min(room, max(l.allocated, leastGrowth/block*block, block))
+	room = min(room, max(min(l.allocated, mostGrowth)/block*block, leastGrowth/block*block, block))
 	for {
 		err := l.f.Allocate(l.allocated, room)
 		if err == nil {
@@ -65,8 +68,13 @@ func (l *core) extend() error {
 	if err := l.mapSegment(number); err != nil {
 		return err
 	}
+	if segs := l.segs.Load(); l.mapped {
+		at := l.allocated % l.segBytes
+		l.f.Warm(segs.list[number-segs.base].mem[at : at+room])
+	}
 	l.allocated += room
 	l.capacity.Store(uint64(l.allocated-int64(l.geo.header)) / uint64(l.geo.block) * l.geo.per)
+	l.watch()
 	return nil
 }
 

@@ -32,6 +32,9 @@ type file interface {
 	// Allocate gives the file n bytes of the disk from off on, and the size that
 	// goes with it. What was there stays.
 	Allocate(off, n int64) error
+	// Warm prepares a part of a map, of which the space has been allocated, for
+	// being written to. It may do nothing.
+	Warm(m []byte)
 	// Map maps n bytes from off on, shared and writable, or fails with errNoMap
 	// where it cannot be.
 	Map(off int64, n int) ([]byte, error)
@@ -111,6 +114,7 @@ func (f *osFile) Size() (int64, error) {
 
 func (f *osFile) Allocate(off, n int64) error          { return allocate(f.File, off, n) }
 func (f *osFile) Map(off int64, n int) ([]byte, error) { return mapFile(f.File, off, n) }
+func (f *osFile) Warm(m []byte)                        { warm(f.File, m) }
 func (f *osFile) Unmap(m []byte) error                 { return unmapFile(m) }
 func (f *osFile) Sync() error                          { return syncData(f.File) }
 func (f *osFile) Punch(off, n int64) error             { return punch(f.File, off, n) }
@@ -123,11 +127,18 @@ func fill(f *os.File, off, n int64) error {
 	if err != nil {
 		return err
 	}
-	zeros := make([]byte, 1<<20)
-	for at, end := max(off, st.Size()), off+n; at < end; {
+	return zero(f, max(off, st.Size()), off+n)
+}
+
+// zeros are never written to, so they take no memory of their own.
+var zeros [256 << 10]byte
+
+// zero writes zeros up to end. If there is no room for them, the file ends at from.
+func zero(f *os.File, from, end int64) error {
+	for at := from; at < end; {
 		k, err := f.WriteAt(zeros[:min(int64(len(zeros)), end-at)], at)
 		if err != nil {
-			return errors.Join(err, f.Truncate(max(off, st.Size())))
+			return errors.Join(err, f.Truncate(from))
 		}
 		at += int64(k)
 	}
