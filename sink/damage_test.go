@@ -267,3 +267,56 @@ func TestBlockOfAnotherPlaceIsNotTaken(t *testing.T) {
 		}
 	}
 }
+
+// A log is opened again in the middle of a block: what was durable then has a proof
+// of its own. It survives that the power is cut while more is written and synced, of
+// which nothing gets to the disk but the sector with the block's words, and the fine
+// sums of the block behind it.
+func TestWhatRecoveryFoundIsProvedByMoreThanTheLiveWord(t *testing.T) {
+	for name, again := range map[string]func(m *memory, l *Log[event]){
+		"killed": func(m *memory, l *Log[event]) { m.put(memPath, m.get(memPath)) },
+		"closed": func(m *memory, l *Log[event]) { ok(t, l.Close()) },
+		"closed, its anchors damaged": func(m *memory, l *Log[event]) {
+			ok(t, l.Close())
+			img, words := m.get(memPath), l.core.geo.blockOffset(0)
+			clear(img[words+anchorWords*wordBytes : words+wordsLen])
+			m.put(memPath, img)
+		},
+		"killed and closed": func(m *memory, l *Log[event]) {
+			m.put(memPath, m.get(memPath))
+			ok(t, must[*Log[event]](t)(Open[event](memPath, withSystem(m))).Close())
+		},
+	} {
+		for syncs := range 3 {
+			m := newMemory()
+			l := must[*Log[event]](t)(Create[event](memPath, withSystem(m)))
+			fillLog(t, l, 31)
+			for range syncs {
+				fillLog(t, l, 1)
+				ok(t, l.Sync())
+			}
+			fillLog(t, l, 11)
+			again(m, l)
+			l = must[*Log[event]](t)(Open[event](memPath, withSystem(m)))
+			found := l.Len()
+			if found != uint64(31+syncs+11) {
+				t.Fatalf("%s, %d syncs: %d records", name, syncs, found)
+			}
+			fillLog(t, l, 30)
+			if _, anchored, err := l.core.prove(); !anchored || err != nil { // half of a Sync
+				t.Fatalf("%s, %d syncs: anchored: %v, %v", name, syncs, anchored, err)
+			}
+			fillLog(t, l, 170) // the fine sums are those of the next block now
+			m.put(memPath, m.cutTo(memPath, fineOffset, fineOffset+sector, l.core.geo.blockOffset(0)))
+			l, err := Open[event](memPath, withSystem(m))
+			if err != nil {
+				t.Errorf("%s, %d syncs: %v", name, syncs, err)
+				continue
+			}
+			if l.Len() < found {
+				t.Errorf("%s, %d syncs: %d records, %d were durable", name, syncs, l.Len(), found)
+			}
+			wantEvents(t, l, 0, l.Len())
+		}
+	}
+}

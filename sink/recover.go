@@ -68,6 +68,8 @@ type found struct {
 	checked uint64
 	cut     uint64
 	live    word // the last block's
+	spare   int  // which of its anchors may be written over
+	proved  bool // the other one vouches for all of its good records
 }
 
 // scan reads the log from record from on, which is the first of its block, and
@@ -75,7 +77,7 @@ type found struct {
 // those behind it that say they hold something.
 func (l *core) scan(from uint64, size int64) (found, error) {
 	b, _ := l.geo.at(from)
-	r := found{n: from}
+	r := found{n: from, proved: true}
 	blocks := (size - l.geo.blockOffset(b) + int64(l.geo.block) - 1) / int64(l.geo.block)
 	window := aligned(int(max(min(blocks, int64(windowBytes/l.geo.block)), 1)) * l.geo.block)
 	ended := false
@@ -103,10 +105,24 @@ func (l *core) scan(from uint64, size int64) (found, error) {
 				r.sum, r.cut = sum, max(claimed, n)-n
 				if len(block) >= wordsLen {
 					r.live = loadWord(block, liveWord)
+					r.spare, r.proved = l.anchors(b+uint64(i/l.geo.block), block, n)
 				}
 			}
 		}
 	}
+}
+
+// anchors returns which anchor of a block may be written over, since it is not the
+// one that vouches for the most, and whether that one vouches for all n good records.
+func (l *core) anchors(b uint64, block []byte, n uint64) (spare int, proved bool) {
+	most := uint64(0)
+	for i := range anchorCount {
+		w := loadWord(block, anchorWords+i)
+		if w.count() > most && w.count() <= n && l.sumOf(b, block, w.count()) == w.sum() {
+			most, spare = w.count(), (i+1)%anchorCount
+		}
+	}
+	return spare, most == n
 }
 
 // recover finds the good prefix of the file and, unless it is open for reading
@@ -139,7 +155,8 @@ func (l *core) recover(size int64) error {
 	l.published.Store(r.n)
 	l.durable.Store(r.n)
 	l.tip.sum = r.sum
-	if l.conf.readOnly || clean {
+	l.sync.anchor = r.spare
+	if l.conf.readOnly || clean && r.proved {
 		return nil
 	}
 	return l.repair(r)
@@ -155,18 +172,31 @@ func (l *core) whole(size int64) uint64 {
 
 // repair cuts the file to its good prefix. What lies behind it is removed first:
 // else a block of this log's past could be taken for a good one when the new
-// records have reached it.
+// records have reached it. The records of the last block get an anchor: they are
+// durable from now on, and its live word will move on. The anchor that was made
+// last stays until then, as what this one says may not be durable yet.
 func (l *core) repair(r found) error {
 	if err := l.f.Truncate(l.geo.end(r.n)); err != nil {
 		return pathError("cut", l.path, err)
 	}
 	b, k := l.geo.at(r.n)
-	if w := makeWord(k, r.sum); k > 0 && r.live != w {
+	w := makeWord(k, r.sum)
+	write := func(i int) error {
 		mem := aligned(wordBytes)
-		storeWord(mem, liveWord, w)
-		if _, err := l.f.WriteAt(mem, l.geo.blockOffset(b)); err != nil {
-			return pathError("write", l.path, err)
+		storeWord(mem, 0, w)
+		_, err := l.f.WriteAt(mem, l.geo.blockOffset(b)+int64(i*wordBytes))
+		return pathError("write", l.path, err)
+	}
+	if k > 0 && r.live != w {
+		if err := write(liveWord); err != nil {
+			return err
 		}
+	}
+	if k > 0 && !r.proved {
+		if err := write(anchorWords + r.spare); err != nil {
+			return err
+		}
+		l.sync.anchor = (r.spare + 1) % anchorCount
 	}
 	if err := l.f.Sync(); err != nil {
 		return pathError("sync", l.path, err)
