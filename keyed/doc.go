@@ -47,6 +47,12 @@
 // key survives stealing, and a slow key holds up its own lane alone: its own key alone
 // with [PerKey].
 //
+// While calls take less time than it costs to share them out, the worker that takes
+// items from upstream runs them itself, one after the other. Another one watches it,
+// and as soon as it stands still puts all that it has not begun into the lanes. So
+// nothing of the above is given up; one more processor is kept awake meanwhile, if
+// there is one. (With Pinned, MaxKeys or IdleAfter all items go through the lanes.)
+//
 // # Ordering
 //
 // Calls of f for items of one key come one at a time, in input order, and their

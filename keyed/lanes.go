@@ -18,7 +18,8 @@ import (
 // puller's own deque. A worker runs the lanes of its deque, one after the other,
 // with all that has come for them; if it has none it pulls, or steals one from
 // another worker's deque. Results go into the worker's outlet, which the reader
-// empties.
+// empties. While calls are very cheap the puller runs what it has pulled itself,
+// and there is nothing in the lanes (lanes_solo.go).
 //
 // Who waits for whom:
 //
@@ -78,12 +79,18 @@ type engine[A any, K comparable, S, B any] struct {
 	outlets []outlet[B]
 	over    chan struct{} // closed when the last worker is gone
 	gone    sync.Once
-	_       [lineSize]byte
 
-	want  atomic.Uint64 // 0: the reader is awake; 1: any result; s+2: the result of item s
-	short atomic.Bool   // some worker may lack room; set under mu
-	slow  atomic.Bool   // calls take longer than slowCall
-	tiny  atomic.Bool   // the grain is 1
+	// Written under mu while nobody but the writer has a permit: where the results
+	// of the last soloist end.
+	soloLast int32 // its outlet, from 1; 0: there was none
+	soloMark uint64
+	_        [lineSize]byte
+
+	want  atomic.Uint64                      // 0: the reader is awake; 1: any result; s+2: the result of item s
+	short atomic.Bool                        // some worker may lack room; set under mu
+	slow  atomic.Bool                        // calls take longer than slowCall
+	tiny  atomic.Bool                        // the grain is 1
+	solo  atomic.Pointer[worker[A, K, S, B]] // the soloist; set under mu
 	_     [lineSize]byte
 
 	took atomic.Uint64 // items taken by downstream, ever
@@ -97,6 +104,7 @@ type engine[A any, K comparable, S, B any] struct {
 	ended   bool // upstream has
 	guard   bool // some worker is the guard, or has been woken to be
 	grain   int
+	cheap   bool   // calls cost less than to share them out
 	offer   int    // at most this much room is offered to upstream's Next
 	pulled  uint64 // items taken from upstream, ever, and those being asked for
 	asked   int    // those
@@ -152,6 +160,7 @@ type worker[A any, K comparable, S, B any] struct {
 	made    int    // items run since began
 	dice    uint64 // with a Load: chooses what is measured
 
+	solo   solo[A, K, S]
 	opened atomic.Uint64 // lanes that it gave something and that had nothing
 	closed atomic.Uint64 // lanes that had nothing more when it had run them
 
@@ -200,6 +209,9 @@ func (e *engine[A, K, S, B]) begin() {
 		e.lanes = make([]lane[A, K, S], lanesFor(e.n))
 		for i := range e.lanes {
 			e.lanes[i].put, e.lanes[i].index = boxItems, int32(i)
+			if e.load != nil {
+				e.lanes[i].waits = new(laneWait)
+			}
 		}
 	}
 	if e.load != nil {
@@ -240,7 +252,7 @@ func (e *engine[A, K, S, B]) behind() int {
 	}
 	for _, w := range e.workers {
 		busy += w.opened.Load()
-		done += w.out.tail.Load() - w.out.fenced.Load()
+		done += w.out.published() - w.out.fenced.Load()
 	}
 	busy += e.opened.Load()
 	return max(0, int(e.pulled)-e.asked-int(done)-int(busy))
@@ -303,6 +315,9 @@ func (e *engine[A, K, S, B]) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.load != nil && e.table != nil {
+		for _, w := range e.workers {
+			e.flush(w)
+		}
 		e.load.end(e.loads())
 	}
 	e.outlets, e.table, e.lanes, e.workers, e.idle = nil, nil, nil, nil, nil
@@ -320,6 +335,7 @@ func (e *engine[A, K, S, B]) loads() (lanes []LaneStats, steals uint64) {
 		l := &e.lanes[i]
 		lanes = append(lanes, LaneStats{
 			Depth: int(l.pending.Load()), Done: l.done.Load(),
+			Wait:    mean(time.Duration(l.waits.wait.Load()), l.waits.waits.Load()),
 			Service: mean(time.Duration(l.service.Load()), l.samples.Load()),
 		})
 	}

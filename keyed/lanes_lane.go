@@ -59,8 +59,9 @@ type lane[A any, K comparable, S any] struct {
 	// With a Load.
 	done, samples atomic.Uint64
 	service       atomic.Int64
+	waits         *laneWait // nil without one
 
-	_ [lineSize - 88]byte
+	_ [lineSize - 96]byte
 }
 
 // lineSize keeps lanes apart: amd64 fetches cache lines in pairs, and arm64 has

@@ -48,7 +48,7 @@ func (e *engine[A, K, S, B]) nextPinned(w *worker[A, K, S, B]) *lane[A, K, S] {
 	}
 	clock := now()
 	e.mu.Lock()
-	e.book(w, clock)
+	e.book(w, clock, 0)
 	for {
 		if e.sub.Stopped() {
 			e.mu.Unlock()
@@ -56,7 +56,7 @@ func (e *engine[A, K, S, B]) nextPinned(w *worker[A, K, S, B]) *lane[A, K, S] {
 		}
 		if int(w.id) > e.n {
 			if !e.ended && e.roomOrShort() {
-				e.pull(w, max(1, e.room(e.grain))) // it may be less than a moment ago
+				e.pull(w, max(1, e.room(e.grain)), false) // it may be less than a moment ago
 				continue
 			}
 		} else if len(w.inbox) > 0 {

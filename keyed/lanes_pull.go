@@ -7,8 +7,9 @@ import (
 )
 
 // pull takes items from upstream, for which there is room, and puts them into
-// their lanes. Under mu, which it gives up meanwhile.
-func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B], room int) {
+// their lanes; or, if nothing else is under way and w may be alone, runs them. Under
+// mu, which it gives up meanwhile.
+func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B], room int, alone bool) {
 	k := min(e.grain, e.offer, room)
 	first := e.pulled
 	e.pulling = true
@@ -35,7 +36,12 @@ func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B], room int) {
 	}
 	got := e.up.Next(w.buf[:k])
 	at := now()
-	e.route(w, w.buf[:got], first)
+	alone = alone && got > 0
+	if alone {
+		e.prepare(w, w.buf[:got], first)
+	} else {
+		e.route(w, w.buf[:got], first)
+	}
 	e.mu.Lock()
 	e.stat.Starved += at - before
 	e.stat.In += uint64(got)
@@ -44,6 +50,7 @@ func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B], room int) {
 	e.pulling = false
 	if got == 0 {
 		e.ended = true
+		e.flush(w)
 		e.feed()
 	} else if got == k {
 		e.offer = min(e.offer*2, maxGrain)
@@ -53,6 +60,11 @@ func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B], room int) {
 	w.began, w.made = at, 0
 	clear(w.touched)
 	w.touched = w.touched[:0]
+	if alone {
+		e.enter(w)
+		e.mu.Unlock()
+		e.play(w)
+	}
 }
 
 // route puts items, the first one with the number seq, into their lanes, and the
@@ -75,18 +87,16 @@ func (e *engine[A, K, S, B]) route(w *worker[A, K, S, B], items []stage.Try[A], 
 		if st != nil && t.rung != nil {
 			st.last = now()
 		}
-		if e.load != nil && sampled(&w.dice) {
-			e.load.see(w.keys[i], int(l.index))
+		if e.load != nil {
+			some := sampled(&w.dice)
+			if some {
+				e.load.see(w.keys[i], int(l.index))
+			}
+			if l.waits != nil {
+				l.waits.comes(some)
+			}
 		}
-		if l.fresh == 0 {
-			w.touched = append(w.touched, l)
-		}
-		l.fresh++
-		if l.put == boxItems {
-			l.extend(&w.free)
-		}
-		en := &l.tail.at[l.put]
-		l.put++
+		en := w.add(l)
 		en.value, en.seq, en.state = items[i].Value, seq+uint64(i), st
 	}
 	if e.refsA {
@@ -98,16 +108,22 @@ func (e *engine[A, K, S, B]) route(w *worker[A, K, S, B], items []stage.Try[A], 
 	if len(items) == 0 && !e.sub.Stopped() {
 		t.partAll(w, 0)
 	}
+	e.lay(w)
+	if t.rung != nil {
+		t.watch()
+	}
+}
+
+// lay puts the lanes that w has put something into, and that had nothing before,
+// where they are run from. The puller's.
+func (e *engine[A, K, S, B]) lay(w *worker[A, K, S, B]) {
 	w.opened.Add(w.commit())
 	if e.pinned {
 		e.inject(w.touched)
-	} else {
-		for i := len(w.touched) - 1; i >= 0; i-- {
-			w.deque.Push(w.touched[i]) // what came first is pushed last, and run first
-		}
+		return
 	}
-	if t.rung != nil {
-		t.watch()
+	for i := len(w.touched) - 1; i >= 0; i-- {
+		w.deque.Push(w.touched[i]) // what came first is pushed last, and run first
 	}
 }
 

@@ -13,12 +13,27 @@ func (e *engine[A, K, S, B]) take(w *worker[A, K, S, B], l *lane[A, K, S]) {
 	if e.tiny.Load() {
 		w.share = 1 // so that pending is exact, and the next lane's turn comes
 	}
-	if l.last > 0 && l.last != w.id && !e.inOrder && e.outlets[l.last-1].taken.Load() < l.mark {
-		r := w.out.slot()
-		r.item, r.seq = stage.Try[B]{Error: e.fences[l.last]}, l.mark
-		w.out.fenced.Add(1)
-		w.out.publish()
+	if e.inOrder {
+		return
 	}
+	if l.last > 0 && l.last != w.id {
+		e.fenceOff(w, l.last, l.mark)
+	}
+	if e.soloLast > 0 && e.soloLast != w.id {
+		e.fenceOff(w, e.soloLast, e.soloMark)
+	}
+}
+
+// fenceOff has the reader empty an outlet up to a mark before it takes what w
+// publishes from now on.
+func (e *engine[A, K, S, B]) fenceOff(w *worker[A, K, S, B], outlet int32, mark uint64) {
+	if e.outlets[outlet-1].taken.Load() >= mark {
+		return
+	}
+	r := w.out.slot()
+	r.item, r.seq = stage.Try[B]{Error: e.fences[outlet]}, mark
+	w.out.fenced.Add(1)
+	w.out.publish()
 }
 
 // run calls f for the entries of w's lane that are its share. It reports false
@@ -43,7 +58,7 @@ func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
 		} else if call != nil {
 			b, err = call(e.ctx, en.value)
 		} else {
-			b, err = e.state(en)
+			b, err = e.stateful(en.state, en.value)
 		}
 		w.calling = false
 		if refsA {
@@ -57,6 +72,12 @@ func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
 			e.emit(w.out, stage.Try[B]{Value: b}, seq)
 		}
 	}
+	e.finish(w, l)
+	return true
+}
+
+// finish gives up a lane that w has run.
+func (e *engine[A, K, S, B]) finish(w *worker[A, K, S, B], l *lane[A, K, S]) {
 	w.made += w.ran
 	w.lane = nil
 	if e.load != nil {
@@ -69,11 +90,13 @@ func (e *engine[A, K, S, B]) run(w *worker[A, K, S, B]) bool {
 	} else {
 		w.closed.Store(w.closed.Load() + 1)
 	}
-	return true
 }
 
 // measured calls f, and measures some of the calls.
 func (e *engine[A, K, S, B]) measured(w *worker[A, K, S, B], en *entry[A, K, S]) (b B, err error) {
+	if m := w.lane.waits; m != nil {
+		m.begins()
+	}
 	var began time.Duration
 	if sampled(&w.dice) {
 		began = now()
@@ -81,9 +104,9 @@ func (e *engine[A, K, S, B]) measured(w *worker[A, K, S, B], en *entry[A, K, S])
 	if e.call != nil {
 		b, err = e.call(e.ctx, en.value)
 	} else {
-		b, err = e.state(en)
+		b, err = e.stateful(en.state, en.value)
 	}
-	if began > 0 {
+	if began != 0 {
 		w.lane.samples.Add(1)
 		w.lane.service.Add(int64(now() - began))
 	}
@@ -93,6 +116,10 @@ func (e *engine[A, K, S, B]) measured(w *worker[A, K, S, B], en *entry[A, K, S])
 // failed is called for an entry whose call has not returned: its result is err.
 func (e *engine[A, K, S, B]) failed(w *worker[A, K, S, B], err error) {
 	w.calling = false
+	if w.solo.on {
+		e.tell(w, stage.Try[B]{Error: err})
+		return
+	}
 	en := w.lane.front(&w.free)
 	seq := en.seq
 	*en = entry[A, K, S]{}
@@ -106,9 +133,8 @@ func (e *engine[A, K, S, B]) failed(w *worker[A, K, S, B], err error) {
 	e.emit(w.out, stage.Try[B]{Error: err}, seq)
 }
 
-// state calls f with the state of the entry's key, which is made if it is new.
-func (e *engine[A, K, S, B]) state(en *entry[A, K, S]) (b B, err error) {
-	st := en.state
+// stateful calls f with a state, which is made if it is new.
+func (e *engine[A, K, S, B]) stateful(st *state[A, K, S], item A) (b B, err error) {
 	if !st.made {
 		s, err := e.newS(e.ctx, st.key)
 		if err != nil {
@@ -116,7 +142,7 @@ func (e *engine[A, K, S, B]) state(en *entry[A, K, S]) (b B, err error) {
 		}
 		st.value, st.made = s, true
 	}
-	return e.with(e.ctx, &st.value, en.value)
+	return e.with(e.ctx, &st.value, item)
 }
 
 // farewell tells of a state that is parted with. If newState has never succeeded
@@ -168,6 +194,10 @@ func (e *engine[A, K, S, B]) feed() {
 // shift is a worker's life, or the part of it up to a call that has not returned
 // and whose error is the item's.
 func (e *engine[A, K, S, B]) shift(w *worker[A, K, S, B]) {
+	if w.solo.on {
+		e.play(w) // what is left behind that call
+		e.mu.Unlock()
+	}
 	for {
 		if w.lane == nil {
 			l := e.next(w)

@@ -10,6 +10,7 @@ import (
 const (
 	spins      = 24  // yields of the reader before it parks, but for
 	spinBudget = 128 // yields, in any number of waits, after which it parks at once
+	restYields = 6   // yields between two looks at the outlet of a soloist
 )
 
 // Next moves results that are there, and blocks while none is.
@@ -32,6 +33,9 @@ func (e *engine[A, K, S, B]) Next(dst []stage.Try[B]) int {
 		if round < spins && e.spun < spinBudget && !e.slow.Load() {
 			e.spun++
 			runtime.Gosched()
+			for k := 1; k < restYields && e.solo.Load() != nil; k++ {
+				runtime.Gosched() // to look at its outlet disturbs the soloist
+			}
 			continue
 		}
 		if e.await() {
@@ -85,7 +89,7 @@ func (e *engine[A, K, S, B]) gather(dst []stage.Try[B]) (k int) {
 // empty moves results of one outlet to dst, up to a fence that is closed; some
 // tells whether it has moved at all.
 func (e *engine[A, K, S, B]) empty(o *outlet[B], dst []stage.Try[B]) (got int, some bool) {
-	tail := o.tail.Load()
+	tail := o.published()
 	from, closed := o.pos, false
 	for o.pos < tail && got < len(dst) && !closed {
 		results := o.front(tail)
@@ -143,7 +147,7 @@ func (r *reorder[B]) put(item stage.Try[B], seq uint64) {
 func (e *engine[A, K, S, B]) gatherInOrder(dst []stage.Try[B]) (k int) {
 	for i := range e.outlets {
 		o := &e.outlets[i]
-		tail := o.tail.Load()
+		tail := o.published()
 		if o.pos == tail {
 			continue
 		}
@@ -187,7 +191,7 @@ func (e *engine[A, K, S, B]) gatherInOrder(dst []stage.Try[B]) (k int) {
 func (e *engine[A, K, S, B]) there() bool {
 	if !e.inOrder {
 		for i := range e.outlets {
-			if e.outlets[i].pos != e.outlets[i].tail.Load() {
+			if e.outlets[i].pos != e.outlets[i].published() {
 				return true
 			}
 		}
@@ -195,7 +199,7 @@ func (e *engine[A, K, S, B]) there() bool {
 	}
 	for i := range e.outlets {
 		o := &e.outlets[i]
-		for tail := o.tail.Load(); o.pos < tail; {
+		for tail := o.published(); o.pos < tail; {
 			results := o.front(tail)
 			for i := range results {
 				e.late.put(results[i].item, results[i].seq)

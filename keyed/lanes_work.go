@@ -106,11 +106,12 @@ func (e *engine[A, K, S, B]) tend() {
 // roomOrShort reports whether an item may be pulled, and if not, has the reader
 // call tend when it has made room. Under mu, with the pull right free.
 func (e *engine[A, K, S, B]) roomOrShort() bool {
-	if e.room(1) > 0 {
+	need := e.enough()
+	if e.room(need) >= need {
 		return true
 	}
 	e.short.Store(true)
-	if e.room(1) > 0 {
+	if e.room(need) >= need {
 		return true
 	}
 	if e.full == 0 {
@@ -215,9 +216,9 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 		clock = now()
 	}
 	e.mu.Lock()
-	e.book(w, clock)
+	e.book(w, clock, laneCall)
 	w.began = clock
-	guard, looks := w.guard, 0
+	guard, looks, mine := w.guard, 0, false // mine: it was the soloist just now
 	w.guard = false
 	for {
 		if e.sub.Stopped() {
@@ -248,10 +249,29 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 		room := 0
 		if free && !e.pulling && !e.ended {
 			room = e.room(e.grain) // asked once: it may be less a moment later
+			if room < e.enough() {
+				room = 0
+			}
 		}
 		canPull := room > 0
 		canSteal := free && e.stealable(w)
 		tiny := e.grain == 1
+		if v := e.solo.Load(); v != nil && free && (guard || !e.guard) {
+			guard, e.guard = true, true
+			at := v.out.tail.Load()
+			e.mu.Unlock()
+			v, at = e.watch(v, at)
+			e.mu.Lock()
+			w.began = now()
+			if v != nil && v == e.solo.Load() && at == v.out.tail.Load() && !e.sub.Stopped() {
+				e.takeOver(w, v)
+			}
+			continue
+		}
+		alone := canPull && e.alone()
+		if alone && looks < loiters && !e.quiet(w) {
+			canPull = false // for a moment: it may well be quiet soon
+		}
 		switch {
 		case canSteal && (tiny || looks >= guardLooks && !canPull || looks >= loiters):
 			if guard {
@@ -274,13 +294,16 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 			if guard {
 				e.guard, guard = false, false
 			}
-			e.pull(w, room)
+			mine = alone && e.quiet(w)
+			e.pull(w, room, mine)
 			looks = 0
 			continue
 		}
-		work := canPull || canSteal
-		if (work || looks < loiters && !e.slow.Load()) && (guard || !e.guard) {
-			guard, e.guard = true, true
+		work := room > 0 || canSteal
+		if (work || looks < loiters && !e.slow.Load()) && (guard || !e.guard || mine) {
+			if !e.guard {
+				guard, e.guard = true, true
+			}
 			e.mu.Unlock()
 			took := e.took.Load()
 			for range lookOnce {
@@ -300,6 +323,7 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 			e.guard, guard = false, false
 		}
 		e.idle = append(e.idle, w)
+		e.flush(w)
 		w.wait.Arm()
 		if !e.guard {
 			e.tend() // which may well rouse w itself
@@ -307,20 +331,24 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 		e.mu.Unlock()
 		w.wait.Park()
 		e.mu.Lock()
-		w.began, looks = 0, 0
+		w.began, looks, mine = 0, 0, false
 		guard, w.guard = w.guard, false
 	}
 }
 
 // book takes w's permit back and enters what it has run since the last time; clock
-// is the time. Under mu.
-func (e *engine[A, K, S, B]) book(w *worker[A, K, S, B], clock time.Duration) {
+// is the time. An item that has taken less than cheap has cost less than it takes to
+// share it out; what is 0 says nothing of that. Under mu.
+func (e *engine[A, K, S, B]) book(w *worker[A, K, S, B], clock, cheap time.Duration) {
 	e.dismiss(w)
 	e.free.drain(&w.free)
 	if w.made > 0 {
 		took := clock - w.began
 		e.stat.Busy += took
 		e.pace(took, w.made)
+		if cheap > 0 {
+			e.cheap = took < cheap*time.Duration(w.made)
+		}
 		w.made = 0
 	}
 }

@@ -43,7 +43,7 @@ func checkLoad[K comparable](fn string, c config) {
 
 // LoadStats is how the items of a stage fall on keys and lanes.
 type LoadStats[K comparable] struct {
-	Lanes   []LaneStats   // none with PerKey; Keys and Wait are not measured
+	Lanes   []LaneStats   // none with PerKey; Keys is not counted
 	Steals  uint64        // lanes that a worker has taken over from another one
 	Hottest []KeyShare[K] // at most 8, hottest first
 }

@@ -33,6 +33,13 @@ func sampled(dice *uint64) bool {
 
 // begin decides whether the function that begins is measured: then it returns the
 // time, else 0.
+// stride is how far it is to the next of such: 2^sampleBits in the mean.
+func stride(dice *uint64) int {
+	*dice += 0x9E3779B97F4A7C15
+	x := (*dice ^ *dice>>30) * 0xBF58476D1CE4E5B9
+	return 1 + int((x>>32)*(2<<sampleBits-1)>>32)
+}
+
 func (m *laneMeter[K]) begin(key K, entered time.Duration) time.Duration {
 	if !sampled(&m.dice) {
 		return 0
