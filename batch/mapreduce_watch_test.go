@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/seed95b73fdc/sluice/batch"
 	"github.com/seed95b73fdc/sluice/stage"
@@ -53,43 +54,45 @@ func (r *burstReader) Next(dst []stage.Try[int]) int {
 
 func (r *burstReader) Close() {}
 
-// One worker waits for upstream, the others are in calls that return only when an
-// item behind theirs has begun: somebody has to begin it.
-func TestMapReduceLeavesNoItemAloneWhileUpstreamWaitsP3(t *testing.T) {
+// One worker waits for upstream while the others are held up in calls: somebody
+// begins one more of the items that they hold, so that n calls run. Then upstream
+// comes back with more: n calls it stays.
+func TestMapReduceRunsNCallsWhileUpstreamWaitsAndNoMoreWhenItIsBackP3(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		for _, n := range []int{2, 3, 4} {
-			const cheap, burst = 2000, 64 // enough for workers to hold many items
-			waited := 0
-			more := make(chan struct{})
-			together := make(chan struct{})
-			var running, most, arrived atomic.Int32
-			source := bursts([]int{cheap, cheap + burst}, more, func() {
-				waited++
-				last := waited > 1
-				go func() { // the second burst follows at once, the end when n calls have met
-					if last {
-						<-together
+		for _, n := range []int{2, 3, 4, 8} {
+			const cheap, burst = 4000, 64 // so many cheap ones that workers hold many items
+			more, release := make(chan struct{}), make(chan struct{})
+			var running atomic.Int32
+			waits := 0
+			source := bursts([]int{cheap, cheap + burst, cheap + 2*burst}, more, func() {
+				waits++
+				second := waits == 2
+				go func() {
+					if second {
+						synctest.Wait()
+						before := running.Load()
+						more <- struct{}{}
+						synctest.Wait()
+						if after := running.Load(); int(before) != n || int(after) != n {
+							t.Errorf("n = %d: %d calls while upstream waits, %d when it is back", n, before, after)
+						}
+						close(release)
+						return
 					}
 					more <- struct{}{}
 				}()
 			})
 			got, err := batch.MapReduce(context.Background(), source, n,
 				func(_ context.Context, v int) (int, int, error) {
-					most.Store(max(most.Load(), running.Add(1)))
+					running.Add(1)
 					defer running.Add(-1)
-					if v < cheap {
-						return 0, 1, nil
-					}
-					switch k := int(arrived.Add(1)); {
-					case k < n:
-						<-together
-					case k == n:
-						close(together)
+					if v >= cheap {
+						<-release
 					}
 					return v % 3, 1, nil
 				}, sum)
-			if err != nil || got[0]+got[1]+got[2] != cheap+burst || int(most.Load()) > n {
-				t.Fatalf("n = %d: %v, %v, %d at once", n, got, err, most.Load())
+			if err != nil || got[0]+got[1]+got[2] != cheap+2*burst {
+				t.Fatalf("n = %d: %v, %v", n, got, err)
 			}
 		}
 	})

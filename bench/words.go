@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"hash/maphash"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -73,7 +74,7 @@ func (t *text) check(take func(int), counts ...map[string]int) {
 func plus(a, b int) int { return a + b }
 
 // counting are the ways to count words.
-func (t *text) counting() (loop, limit, fold, mapReduce, rillWay, mutex, sharded entry) {
+func (t *text) counting() (loop, limit, fold, inParts, mapReduce, rillWay, mutex, sharded entry) {
 	count := func(ctx context.Context, j job, m map[string]int, items []int) error {
 		for _, v := range items {
 			r, err := j.f(ctx, v)
@@ -116,6 +117,7 @@ func (t *text) counting() (loop, limit, fold, mapReduce, rillWay, mutex, sharded
 		}
 		return err
 	}, anyOrder}
+	inParts = entry{"sluice batch.Fold, state in 64 parts (finite slice only)", t.foldParts, anyOrder}
 	mapReduce = entry{"sluice batch.MapReduce", func(ctx context.Context, j job, take func(int)) error {
 		m, err := batch.MapReduce(ctx, stage.FromSlice(j.items), j.n, func(ctx context.Context, v int) (string, int, error) {
 			r, err := j.f(ctx, v)
@@ -138,7 +140,46 @@ func (t *text) counting() (loop, limit, fold, mapReduce, rillWay, mutex, sharded
 		}
 		return err
 	}, anyOrder}
-	return loop, limit, fold, mapReduce, rillWay, t.locked("a map with a mutex, two goroutines", 1), t.locked("a map in 64 shards, two goroutines", 64)
+	return loop, limit, fold, inParts, mapReduce, rillWay, t.locked("a map with a mutex, two goroutines", 1), t.locked("a map in 64 shards, two goroutines", 64)
+}
+
+// counts are those of words, in parts by their hash: so two of them can be merged
+// part by part, by several goroutines, and each part stays in the cache meanwhile.
+type counts [64]map[string]int
+
+var countsSeed = maphash.MakeSeed()
+
+func newCounts() *counts {
+	var c counts
+	for i := range c {
+		c[i] = make(map[string]int)
+	}
+	return &c
+}
+
+// foldParts merges by batch.Ranges within batch.Fold.
+func (t *text) foldParts(ctx context.Context, j job, take func(int)) error {
+	c, err := batch.Fold(ctx, j.items, j.n, newCounts,
+		func(ctx context.Context, c *counts, v int) (*counts, error) {
+			r, err := j.f(ctx, v)
+			if err == nil {
+				word := t.word(r)
+				c[maphash.String(countsSeed, word)%uint64(len(c))][word]++
+			}
+			return c, err
+		},
+		func(ctx context.Context, a, b *counts) (*counts, error) {
+			return a, batch.Ranges(ctx, len(a), j.n, func(_ context.Context, lo, hi int) error {
+				for i := lo; i < hi; i++ {
+					a[i] = mergeCounts(a[i], b[i])
+				}
+				return nil
+			})
+		})
+	if err == nil {
+		t.check(take, c[:]...)
+	}
+	return err
 }
 
 // mergeCounts adds the smaller map to the larger one.
