@@ -82,7 +82,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			"UPDATE accounts SET balance = balance - CASE id WHEN 3 THEN 1 ELSE -1 END WHERE id IN (3, 4)", "account 3 has "},
 		{"UPDATE accounts SET seq = seq + 1 WHERE id = 3", "UPDATE accounts SET seq = seq - 1 WHERE id = 3", "account 3 has "},
 		{"INSERT INTO accounts VALUES(20, 0, 0)", "DELETE FROM accounts WHERE id = 20", "account 20 is not of the plan"},
-		{"INSERT INTO operations VALUES(600, 0)", "DELETE FROM operations WHERE number = 600", "operation 600 is not of the plan"},
+		{"INSERT INTO operations VALUES(5000, 0)", "DELETE FROM operations WHERE number = 5000", "operation 5000 is not of the plan"},
 		{"INSERT INTO entries VALUES(21, 1, 5, 1, 1)", "DELETE FROM entries WHERE account = 21", "on account 21 is not of the plan"},
 		{"UPDATE operations SET number = 1000 WHERE number = 77", "UPDATE operations SET number = 77 WHERE number = 1000", "operation 77 was acknowledged and is not in the database"},
 		{"UPDATE operations SET refused = 1 - refused WHERE number = 77", "UPDATE operations SET refused = 1 - refused WHERE number = 77", "operation 77 was acknowledged and is not"},

@@ -112,7 +112,7 @@ func (k *keeper) live(ctx context.Context, crashes int) (life, error) {
 // hear reads what the process says, to the end of that.
 func (k *keeper) hear(out io.Reader, crashes int, kill func(), lifeline io.Closer) error {
 	r := bufio.NewReader(out)
-	killAt := 0
+	killAt, finished := 0, false
 	for {
 		line, err := r.ReadBytes('\n')
 		if err != nil { // a line that has no end was cut off by the crash
@@ -156,6 +156,10 @@ func (k *keeper) hear(out io.Reader, crashes int, kill func(), lifeline io.Close
 				kill()
 			}
 		})
+		if finished && len(m.Acks) > 0 {
+			return errors.New("the process with the bank acknowledges more when it is done")
+		}
+		finished = finished || m.Done
 		if m.Done && killAt == 0 {
 			lifeline.Close()
 		}

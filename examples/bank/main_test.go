@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,9 +60,17 @@ func (r result) wantError(t *testing.T, words ...string) {
 
 func newDB(t *testing.T) string { return filepath.Join(t.TempDir(), "bank.db") }
 
+// operations is how many a small plan has; with the race detector fewer will do.
+var operations = func() int {
+	if programtest.RaceDetector {
+		return 150
+	}
+	return 600
+}()
+
 // small are the flags of a plan that is soon carried out.
 func small(more ...string) []string {
-	return append([]string{"-accounts", "20", "-operations", "600", "-clients", "16", "-owners", "4"}, more...)
+	return append([]string{"-accounts", "20", "-operations", strconv.Itoa(operations), "-clients", "16", "-owners", "4"}, more...)
 }
 
 // smallConfig is what they say.

@@ -46,7 +46,7 @@ func TestBankThatIsKilledAgainAndAgainCarriesOutEachOperationOnce(t *testing.T) 
 	db := newDB(t)
 	args := small("-db", db, "-crashes", fmt.Sprint(crashes), "-seed", fmt.Sprint(seed))
 	r := call(args...)
-	r.want(t, program.OK, "of 600 operations\n", "each operation that was acknowledged is there once")
+	r.want(t, program.OK, fmt.Sprintf("of %d operations\n", operations), "each operation that was acknowledged is there once")
 	if n := strings.Count(r.stdout, ", was killed\n"); n != crashes {
 		t.Errorf("killed %d times, want %d:\n%s", n, crashes, r.stdout)
 	}
@@ -68,13 +68,13 @@ func TestBankThatIsKilledAgainAndAgainCarriesOutEachOperationOnce(t *testing.T) 
 	if got := money(ask(t, db, "SELECT sum(balance) FROM accounts")); got != want {
 		t.Errorf("the balances add up to %v, want %v", got, want)
 	}
-	if n := ask(t, db, "SELECT count(*) FROM operations"); n != 600 {
+	if n := ask(t, db, "SELECT count(*) FROM operations"); n != int64(operations) {
 		t.Errorf("%d operations in the database", n)
 	}
-	if n := ask(t, db, "SELECT count(*) FROM entries"); n != entries || transfers < 100 {
+	if n := ask(t, db, "SELECT count(*) FROM entries"); n != entries || transfers < operations/6 {
 		t.Errorf("%d entries, want %d, with %d transfers", n, entries, transfers)
 	}
-	if n := ask(t, db, "SELECT count(*) FROM entries WHERE account = 0"); n < 100 {
+	if n := ask(t, db, "SELECT count(*) FROM entries WHERE account = 0"); n < int64(operations/6) {
 		t.Errorf("%d entries of the hot account", n)
 	}
 	if n := ask(t, db, "SELECT lives FROM bank"); n != crashes+2 { // and the check
@@ -82,7 +82,7 @@ func TestBankThatIsKilledAgainAndAgainCarriesOutEachOperationOnce(t *testing.T) 
 	}
 
 	again := call(args...)
-	again.want(t, program.OK, "life 1: found 600 in the database, acknowledged 0 operations")
+	again.want(t, program.OK, fmt.Sprintf("life 1: found %d in the database, acknowledged 0 operations", operations))
 }
 
 // What is acknowledged and not carried out is found: a deposit by the sum too, and
@@ -202,16 +202,16 @@ func TestCommitThatFailsIsOneErrorAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.close()
-	change(t, db, `CREATE TRIGGER full BEFORE INSERT ON operations WHEN new.number = 300
-		BEGIN SELECT RAISE(ABORT, 'no room for it'); END`)
+	change(t, db, fmt.Sprintf(`CREATE TRIGGER full BEFORE INSERT ON operations WHEN new.number = %d
+		BEGIN SELECT RAISE(ABORT, 'no room for it'); END`, operations/2))
 	call(small("-db", db, "-crashes", "0")...).wantError(t, "bank: database "+db+": ", "no room for it")
 	n := ask(t, db, "SELECT count(*) FROM operations")
-	if n < 100 || n > 599 {
+	if n < int64(operations/6) || n >= int64(operations) {
 		t.Errorf("%d operations were committed", n)
 	}
 	change(t, db, "DROP TRIGGER full")
 	r := call(small("-db", db, "-crashes", "0")...)
-	r.want(t, program.OK, fmt.Sprintf("life 1: found %d in the database, acknowledged %d operations", n, 600-n))
+	r.want(t, program.OK, fmt.Sprintf("life 1: found %d in the database, acknowledged %d operations", n, int64(operations)-n))
 }
 
 func TestWrongFlagsAreExplained(t *testing.T) {
