@@ -176,7 +176,7 @@ func (c *sums[A, K]) take(k K, item *stage.Try[A]) bool {
 	if item.Error == nil {
 		place, ok := c.where[k]
 		if !ok || place < max(c.low, c.head) {
-			if len(c.where) >= 2*c.size {
+			if len(c.where)-c.size >= c.size {
 				c.sweep()
 			}
 			if !c.push(k, item) {

@@ -13,6 +13,34 @@ import (
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
+// C108: one key, while the window is full at one moment and not at the next: nothing of
+// it overtakes what could not be taken, and no two of its items are in calls at once.
+func TestNothingOfAKeyOvertakesWhatCouldNotBeTakenC108(t *testing.T) {
+	const items = 1000
+	for _, r := range engines {
+		for _, w := range []int{1, 2, 5} {
+			s, next := newSerial(1), 0
+			out := r.of(stage.FromSlice(numbers(items)), 3, s.key, func(_ context.Context, v int) (int, error) {
+				s.call(t, v)
+				return v, nil
+			}, stage.Window(w))
+			err := stage.ForEach(t.Context(), out, 1, func(_ context.Context, v int) error {
+				if v != next {
+					t.Errorf("%s, window %d: %d came, want %d", r.name, w, v, next)
+				}
+				next++
+				for range mix(uint64(w), v) % 4 {
+					runtime.Gosched() // and all is full meanwhile
+				}
+				return nil
+			})
+			if err != nil || next != items {
+				t.Errorf("%s, window %d: %d of %d, %v", r.name, w, next, items, err)
+			}
+		}
+	}
+}
+
 // C110: who commits what has come out of an OrderedMap commits nothing that is not
 // done, however much behind it is. Offsets 10 and 50 are stuck when the run ends; the
 // next one begins behind what was committed, and finds both.
