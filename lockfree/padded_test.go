@@ -51,7 +51,10 @@ func TestCacheLineIsOneThatCPUsHave(t *testing.T) {
 
 // What padding gains where two goroutines count, each in a variable of its own. Both
 // have to run at the same time for it to be seen: with one processor, or on two
-// threads of one core, the three are alike.
+// threads of one core, the three are alike. Measured on two CPUs of an AMD EPYC, in ns:
+// 12.4, 2.6 and 2.6. So this machine shows what a line of one's own gains, a factor of
+// nearly five, and nothing of what a second one is for: a CPU that fetches lines in
+// pairs.
 func BenchmarkPadding(b *testing.B) {
 	type counter = atomic.Int64
 	near := new([2]counter)

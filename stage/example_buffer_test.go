@@ -84,3 +84,15 @@ func ExampleResizable() {
 	fmt.Println(n.N(), err)
 	// Output: 8 <nil>
 }
+
+// A stage that lets the latency of a server decide how many calls there are at once.
+func ExampleResizable_adaptive() {
+	var n stage.Parallelism
+	limit := backpressure.NewAdaptive(&n, backpressure.AIMD{Within: time.Second}, 2, 8)
+	get := backpressure.Watch(limit, func(_ context.Context, id int) (string, error) {
+		return fmt.Sprint("page ", id), nil // it asks the server
+	})
+	pages, err := stage.Collect(context.Background(), stage.Map(stage.Of(1), 1, get, stage.Resizable(&n)))
+	fmt.Println(pages, err, n.N())
+	// Output: [page 1] <nil> 2
+}
