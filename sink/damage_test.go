@@ -268,8 +268,8 @@ func TestBlockOfAnotherPlaceIsNotTaken(t *testing.T) {
 	}
 }
 
-// A log is opened again in the middle of a block: what was durable then has a proof
-// of its own. It survives that the power is cut while more is written and synced, of
+// A log is opened again in the middle of a block, and synced: what is durable then has
+// a proof of its own. It survives that the power is cut while more is written and synced, of
 // which nothing gets to the disk but the sector with the block's words, and the fine
 // sums of the block behind it.
 func TestWhatRecoveryFoundIsProvedByMoreThanTheLiveWord(t *testing.T) {
@@ -302,6 +302,11 @@ func TestWhatRecoveryFoundIsProvedByMoreThanTheLiveWord(t *testing.T) {
 			if found != uint64(31+syncs+11) {
 				t.Fatalf("%s, %d syncs: %d records", name, syncs, found)
 			}
+			for range syncs {
+				fillLog(t, l, 1)
+				ok(t, l.Sync())
+			}
+			found = l.Len()
 			fillLog(t, l, 30)
 			if _, anchored, err := l.core.prove(); !anchored || err != nil { // half of a Sync
 				t.Fatalf("%s, %d syncs: anchored: %v, %v", name, syncs, anchored, err)
