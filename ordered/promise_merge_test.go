@@ -135,7 +135,7 @@ func TestP13MergeEmitsAsSoonAsEveryInputHasAnItem(t *testing.T) {
 			time.Sleep(time.Hour)
 			return v, nil
 		})
-		for v, err := range ordered.Merge(cmp.Compare[int], stage.Of(1, 2, 30), slow).Seq(t.Context()) {
+		for v, err := range askedForMany(ordered.Merge(cmp.Compare[int], stage.Of(1, 2, 30), slow)).Seq(t.Context()) {
 			want := map[int]time.Duration{1: 1, 2: 1, 10: 1, 20: 2, 30: 2}[v] * time.Hour
 			if at := time.Since(start); err != nil || at != want {
 				t.Errorf("%d, %v came after %v, want %v", v, err, at, want)
@@ -143,6 +143,28 @@ func TestP13MergeEmitsAsSoonAsEveryInputHasAnItem(t *testing.T) {
 		}
 	})
 }
+
+// askedForMany asks for eight items at once, and hands on what is there.
+func askedForMany(in stage.Stream[int]) stage.Stream[int] {
+	return stage.New(func(s *stage.Scope) stage.Reader[int] { return &asksForMany{up: stage.Open(s, in)} })
+}
+
+type asksForMany struct {
+	up   stage.Reader[int]
+	buf  [8]stage.Try[int]
+	left []stage.Try[int]
+}
+
+func (r *asksForMany) Next(dst []stage.Try[int]) int {
+	if len(r.left) == 0 {
+		r.left = r.buf[:r.up.Next(r.buf[:])]
+	}
+	k := copy(dst, r.left)
+	r.left = r.left[k:]
+	return k
+}
+
+func (r *asksForMany) Close() { r.up.Close() }
 
 // P5, P6, P7: each input is closed when it has ended, and all are at an early end.
 func TestP5P6P7MergeClosesItsInputs(t *testing.T) {
