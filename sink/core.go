@@ -147,8 +147,8 @@ func (l *core) every(ctx context.Context, d time.Duration) {
 	}
 }
 
-// close is Log.Close. The order at the end is that of Windows: no map may be left
-// when the file is cut.
+// close is Log.Close. The order at the end is that of Windows (C89, which no test can
+// show elsewhere; it is only compiled here): no map may be left when the file is cut.
 func (l *core) close() error {
 	if !l.closing.CompareAndSwap(false, true) {
 		<-l.closed

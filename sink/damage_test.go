@@ -325,3 +325,54 @@ func TestWhatRecoveryFoundIsProvedByMoreThanTheLiveWord(t *testing.T) {
 		}
 	}
 }
+
+// cutInSync is a system that loses power in the middle of a sync, when nothing that
+// was written since the last one is on the disk but the checkpoints.
+type cutInSync struct {
+	*memory
+	left [][]byte
+}
+
+type cutInSyncFile struct {
+	file
+	s *cutInSync
+}
+
+func (s *cutInSync) Open(path string, flag int) (file, error) {
+	f, err := s.memory.Open(path, flag)
+	return cutInSyncFile{f, s}, err
+}
+
+func (f cutInSyncFile) Sync() error {
+	if f.s.files[memPath] != nil {
+		f.s.left = append(f.s.left, f.s.cutTo(memPath, checkpointOffset, checkpointOffset+checkpointStride))
+	}
+	return f.file.Sync()
+}
+
+func TestCheckpointSaysNothingBeforeItIsDurable(t *testing.T) {
+	s := &cutInSync{memory: newMemory()}
+	l := must[*Log[event]](t)(Create[event](memPath, withSystem(s)))
+	s.left = nil
+	for range 3 {
+		fillLog(t, l, 200)
+		ok(t, l.Sync())
+	}
+	ok(t, l.Close())
+	if len(s.left) < 4 {
+		t.Fatalf("%d syncs were cut", len(s.left))
+	}
+	for i, img := range s.left {
+		m := newMemory()
+		m.put(memPath, img)
+		l, err := Open[event](memPath, withSystem(m))
+		if err != nil {
+			t.Errorf("sync %d: %v", i, err)
+			continue
+		}
+		if synced := uint64(200 * min(i, 3)); l.Len() < synced {
+			t.Errorf("sync %d: %d records, %d were durable", i, l.Len(), synced)
+		}
+		wantEvents(t, l, 0, l.Len())
+	}
+}
