@@ -113,32 +113,31 @@ func (e *engine[A, K, S, B]) enter(w *worker[A, K, S, B]) {
 // play runs the items of w, which is the soloist, or has been when it returns. It
 // returns with mu.
 func (e *engine[A, K, S, B]) play(w *worker[A, K, S, B]) {
-	s, o := &w.solo, w.out
-	for s.on && !e.sub.Stopped() {
+	s, o, sub, call, load := &w.solo, w.out, e.sub, e.call, e.load != nil
+	for s.on && !sub.Stopped() {
 		i := int(o.n - s.from)
 		if i == s.items {
 			w.made = i
 			break
 		}
 		item := &w.buf[i]
-		if item.Error != nil {
-			e.tell(w, stage.Try[B]{Error: item.Error})
-			continue
+		result := stage.Try[B]{Error: item.Error}
+		if item.Error == nil {
+			w.calling = true
+			switch {
+			case load && s.lane[i]&1 != 0:
+				result.Value, result.Error = e.measuredSolo(w, i)
+			case call != nil:
+				result.Value, result.Error = call(e.ctx, item.Value)
+			default:
+				result.Value, result.Error = e.stateful(s.states[i], item.Value)
+			}
+			w.calling = false
+			if result.Error != nil {
+				result = stage.Try[B]{Error: result.Error}
+			}
 		}
-		var b B
-		var err error
-		w.calling = true
-		if e.load != nil {
-			b, err = e.measuredSolo(w, i)
-		} else {
-			b, err = e.invoke(w, i)
-		}
-		w.calling = false
-		if err != nil {
-			e.tell(w, stage.Try[B]{Error: err})
-		} else {
-			e.tell(w, stage.Try[B]{Value: b})
-		}
+		e.tell(w, result)
 	}
 	s.on = false
 	clock := now()
@@ -150,8 +149,9 @@ func (e *engine[A, K, S, B]) play(w *worker[A, K, S, B]) {
 		if e.table.refsK {
 			clear(w.keys[:s.items])
 		}
-		if e.load != nil {
-			if s.runs++; s.runs >= tallyRuns {
+		if load {
+			s.count(w.made)
+			if s.runs >= tallyRuns {
 				e.flush(w)
 			}
 		}
@@ -188,9 +188,6 @@ func (e *engine[A, K, S, B]) tell(w *worker[A, K, S, B], result stage.Try[B]) {
 	}
 	if e.refsA {
 		w.buf[i] = stage.Try[A]{}
-	}
-	if e.load != nil {
-		s.count(int(i))
 	}
 }
 
@@ -263,7 +260,7 @@ func (e *engine[A, K, S, B]) overtaken(w *worker[A, K, S, B], result stage.Try[B
 	w.buf[i] = stage.Try[A]{}
 	o.tail.Store(o.n)
 	if e.load != nil {
-		s.runs++
+		s.count(w.made)
 		e.flush(w)
 	}
 	l := w.lane

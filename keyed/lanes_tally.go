@@ -40,22 +40,26 @@ func (e *engine[A, K, S, B]) enroll(w *worker[A, K, S, B], items []stage.Try[A])
 	s.skip -= len(items)
 }
 
-// measuredSolo calls f for the soloist's item i, and measures it if it was chosen.
+// measuredSolo calls f for the soloist's item i, and measures it.
 func (e *engine[A, K, S, B]) measuredSolo(w *worker[A, K, S, B], i int) (b B, err error) {
-	lane := w.solo.lane[i]
-	if lane&1 == 0 || e.perKey {
+	if e.perKey {
 		return e.invoke(w, i)
 	}
 	began := now()
 	b, err = e.invoke(w, i)
-	l := &e.lanes[lane/2]
+	l := &e.lanes[w.solo.lane[i]/2]
 	l.samples.Add(1)
 	l.service.Add(int64(now() - began))
 	return b, err
 }
 
-// count counts item i.
-func (s *soloTally) count(i int) { s.tally[s.lane[i]/2]++ }
+// count counts the first items of a run.
+func (s *soloTally) count(items int) {
+	s.runs++
+	for _, lane := range s.lane[:items] {
+		s.tally[lane/2]++
+	}
+}
 
 // flush shows a Load what w has run as a soloist.
 func (e *engine[A, K, S, B]) flush(w *worker[A, K, S, B]) {
