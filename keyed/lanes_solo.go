@@ -252,6 +252,7 @@ func (e *engine[A, K, S, B]) laneOf(w, v *worker[A, K, S, B], i int) (*lane[A, K
 // overtaken is what a soloist does with its result when it has been frozen.
 func (e *engine[A, K, S, B]) overtaken(w *worker[A, K, S, B], result stage.Try[B]) {
 	e.mu.Lock() // the guard has put all else into lanes then
+	l := w.lane
 	e.mu.Unlock()
 	s, o := &w.solo, w.out
 	i := o.n - s.from
@@ -263,7 +264,6 @@ func (e *engine[A, K, S, B]) overtaken(w *worker[A, K, S, B], result stage.Try[B
 		s.count(w.made)
 		e.flush(w)
 	}
-	l := w.lane
 	if l != nil {
 		*l.front(&w.free) = entry[A, K, S]{}
 		l.got++
