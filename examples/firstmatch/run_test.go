@@ -217,6 +217,7 @@ func TestFoldersAreNotHeldOpenLongerThanNeeded(t *testing.T) {
 	}
 }
 
+// C133: a file that is shorter than it was is no error, and no end of the search.
 func TestFileThatShrinksIsSearchedAsFarAsItIsThere(t *testing.T) {
 	for name, sys := range systems {
 		inTree(t, map[string]string{"a": strings.Repeat("line\n", 100_000), "b": "x"})
