@@ -197,6 +197,11 @@ func (e *engine[A, K, S, B]) shift(w *worker[A, K, S, B]) {
 	if w.solo.on {
 		e.play(w) // what is left behind that call
 		e.mu.Unlock()
+		l := e.find(w) // with a permit, which play has given back
+		if l == nil {
+			return
+		}
+		e.take(w, l)
 	}
 	for {
 		if w.lane == nil {
