@@ -197,13 +197,15 @@ func TestP9PanicIsRaisedAlsoWhileACallIgnoresItsContext(t *testing.T) {
 	for _, o := range all {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			stuck := make(chan struct{})
+			begun, stuck := make(chan struct{}), make(chan struct{})
 			p, ok := raised(func() {
 				stage.Discard(t.Context(), o.over(stage.FromSlice(upTo(10)), 3, func(_ context.Context, v int) error {
 					switch v {
 					case 0:
+						close(begun)
 						<-stuck
 					case 2:
+						<-begun
 						panic(errStop)
 					}
 					return nil

@@ -63,6 +63,7 @@ type core struct {
 	syncing chan struct{}  // held by whoever syncs or changes the header; taken before growing
 
 	allocated int64 // bytes of the file that there are blocks for; under growing
+	least     int64 // the file's size, unless somebody else has cut it; under growing
 	sync      syncState
 
 	closing  atomic.Bool

@@ -177,13 +177,21 @@ type noRoom struct{ file }
 
 func (noRoom) Allocate(int64, int64) error { return syscall.ENOSPC }
 
+// cut makes the log's file shorter, not just while the log makes it longer: then the
+// log would not see it.
+func cut(t *testing.T, l *Log[event], path string, size int64) {
+	l.core.growing <- struct{}{}
+	ok(t, os.Truncate(path, size))
+	<-l.core.growing
+}
+
 // C77: somebody cuts the file under a writer. The next append is an error, and
 // every method returns.
 func TestC77FileCutUnderTheWriterIsAnError(t *testing.T) {
 	path := newPath(t)
 	l := must[*Log[event]](t)(Create[event](path))
 	fillLog(t, l, 1000)
-	ok(t, os.Truncate(path, 0))
+	cut(t, l, path, 0)
 	done := make(chan error, 4)
 	for range cap(done) {
 		go func() {
@@ -221,7 +229,7 @@ func TestC77FileCutUnderSyncOrAReaderIsAnError(t *testing.T) {
 	fillLog(t, l, 1000)
 	r := must[*Log[event]](t)(Open[event](path, ReadOnly()))
 	wantEvents(t, r, 0, 1000)
-	ok(t, os.Truncate(path, 10))
+	cut(t, l, path, 10)
 	if err := l.Sync(); !errors.Is(err, ErrShrunk) {
 		t.Errorf("Sync: %v", err)
 	}

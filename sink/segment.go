@@ -2,6 +2,7 @@ package sink
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"syscall"
 )
@@ -52,6 +53,9 @@ const (
 // the first access through the map: a page for which the disk has no block is a
 // fault.
 func (l *core) extend() error {
+	if err := l.uncut(); err != nil {
+		return err
+	}
 	number, block := l.allocated/l.segBytes, int64(l.geo.block)
 	room := (number+1)*l.segBytes - l.allocated
 	room = min(room, max(min(l.allocated, mostGrowth)/block*block, leastGrowth/block*block, block))
@@ -73,8 +77,23 @@ func (l *core) extend() error {
 		l.f.Warm(segs.list[number-segs.base].mem[at : at+room])
 	}
 	l.allocated += room
+	l.least = l.allocated
 	l.capacity.Store(uint64(l.allocated-int64(l.geo.header)) / uint64(l.geo.block) * l.geo.per)
 	l.watch()
+	return nil
+}
+
+// uncut fails, and ends the log, if somebody has cut the file: who made it longer
+// again would put zeros where records were. It is called with growing held.
+func (l *core) uncut() error {
+	size, err := l.f.Size()
+	if err != nil {
+		return pathError("stat", l.path, err)
+	}
+	if size < l.least {
+		l.fail(fmt.Errorf("%w: %s", ErrShrunk, l.path))
+		return l.failure()
+	}
 	return nil
 }
 

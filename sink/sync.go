@@ -84,6 +84,9 @@ func (l *core) prove() (n uint64, anchored bool, err error) {
 			err = fmt.Errorf("%w: %v", ErrShrunk, fault)
 		}
 	}()
+	if err := l.uncut(); err != nil {
+		return 0, false, err
+	}
 	n = l.visible()
 	b, k := l.geo.at(n)
 	off := l.geo.blockOffset(b)

@@ -324,7 +324,7 @@ func (r *countedReader) Next(dst []stage.Try[int]) int {
 
 // seeds calls f with the seeds of a random test: rounds fresh ones, or the one
 // in SLUICE_SEED. A failure names the one to replay.
-func seeds(t *testing.T, rounds int, f func(t *testing.T, seed uint64)) {
+func seeds(t *testing.T, times int, f func(t *testing.T, seed uint64)) {
 	if s := os.Getenv("SLUICE_SEED"); s != "" {
 		seed, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
@@ -334,7 +334,7 @@ func seeds(t *testing.T, rounds int, f func(t *testing.T, seed uint64)) {
 		return
 	}
 	base := uint64(time.Now().UnixNano())
-	for i := range rounds {
+	for i := range rounds(times) {
 		seed := base + uint64(i)
 		failed := true
 		func() {

@@ -179,7 +179,7 @@ func TestP5NothingIsLeftWhateverRoadTheRunTakes(t *testing.T) {
 				if op.name == "Filter" || op.name == "FilterMap" || op.name == "TryFunc/AnyOrder" {
 					continue // Map's and Catch's will do
 				}
-				for _, n := range []int{stage.Inline, 3} {
+				for _, n := range sizes(stage.Inline, 3) {
 					for speed, f := range speeds {
 						synctest.Test(t, func(t *testing.T) {
 							src := &tally{t: t, size: 100}

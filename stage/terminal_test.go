@@ -467,7 +467,7 @@ func TestThousandsOfRunsAtOnce(t *testing.T) {
 		return nil
 	}), 3, id)
 	evens, odds := stage.Split(in, even)
-	for i := range 3000 {
+	for i := range rounds(5000) {
 		wg.Go(func() {
 			got, err := stage.Collect(t.Context(), stage.Take(stage.Merge(evens, odds), 1+i%20))
 			if len(got) != 1+i%20 || err != nil {
