@@ -157,3 +157,65 @@ func TestRareSlowCallsAmongCheapOnesKeepTheOrderOfEachKeyP2(t *testing.T) {
 		t.Error("nothing was ever taken over")
 	}
 }
+
+// A soloist goes on after a call that has panicked, and is replaced in a later one: what
+// it runs then has a permit as all else has, so that nobody is a soloist beside it and
+// calls for its key.
+func TestASoloistThatIsReplacedAfterAPanicRunsAloneForItsKeyP2(t *testing.T) {
+	const cheap, pause, more = 2000, 400, 400
+	for _, r := range engines {
+		if r.pinned || !r.perKey || r.ordered {
+			continue
+		}
+		for d := 0; d < 130; d += 5 {
+			synctest.Test(t, func(t *testing.T) {
+				bad := cheap + d
+				stuck := bad + 4
+				key := func(v int) int {
+					if v == stuck || v == stuck+3 || v > cheap+pause && v%20 == 0 {
+						return -1
+					}
+					return v
+				}
+				first, gate, in := make(chan struct{}), make(chan struct{}), make(chan int)
+				var busy, overlaps atomic.Int64
+				over := make(chan error)
+				go func() {
+					all := numbers(cheap + pause + more)
+					up := stage.Concat(stage.FromSlice(all[:cheap+pause]), stage.FromChan(in), stage.FromSlice(all[cheap+pause:]))
+					out := r.of(up, 2, key, func(_ context.Context, v int) (int, error) {
+						if key(v) == -1 {
+							if busy.Add(1) > 1 {
+								overlaps.Add(1)
+							}
+							defer busy.Add(-1)
+						}
+						switch v {
+						case bad:
+							panic(v)
+						case stuck:
+							<-first
+						case stuck + 3:
+							<-gate
+						}
+						return v, nil
+					}, stage.RecoverPanics())
+					out = stage.Catch(out, stage.Inline, func(context.Context, error) error { return nil })
+					over <- stage.Discard(t.Context(), out)
+				}()
+				synctest.Wait()
+				close(first)
+				synctest.Wait()
+				close(in)
+				synctest.Wait()
+				close(gate)
+				if err := <-over; err != nil {
+					t.Error(err)
+				}
+				if k := overlaps.Load(); k > 0 {
+					t.Errorf("%s: item %d panics, %d calls of a key began beside another one of it", r.name, bad, k)
+				}
+			})
+		}
+	}
+}
