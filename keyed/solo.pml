@@ -22,13 +22,17 @@
 #ifndef BUG
 #define BUG 0
 #endif
-#define ITEMS   5
+#ifndef ITEMS
+#define ITEMS 5
+#endif
+#ifndef WORKERS
+#define WORKERS 2               /* or 3, with four items */
+#endif
 #define KEYS    2
 #define GRAIN   3
-#define WORKERS 2
 #define PERMITS 2
 #define SLOTS   14             /* of an outlet */
-#define FENCE   128            /* + 64 * the outlet, + the mark */
+#define FENCE   128            /* + 32 * the outlet, + the mark */
 
 #define key(i) ((i) % KEYS)
 
@@ -84,7 +88,7 @@ inline write(v) {
 /* fenceOff is atomic. The outlet o is from 1. */
 inline fenceOff(o, m) {
 	if
-	:: taken[o - 1] < m -> write(FENCE + 64 * (o - 1) + m); tail[me]++
+	:: taken[o - 1] < m -> write(FENCE + 32 * (o - 1) + m); tail[me]++
 	:: else
 	fi
 }
@@ -213,11 +217,18 @@ again:
 	         od;
 	         pulling = false
 	      :: else ->
-	         if
-	         :: BUG != 2 && taken[1 - me] < tail[1 - me] -> fenceOff((2 - me), tail[1 - me])
-	         :: else
-	         fi;
-	         first[me] = i; items[me] = k; from[me] = tail[me];
+	         first[me] = i; items[me] = k;
+	         i = 1;
+	         do
+	         :: i > WORKERS || BUG == 2 -> break
+	         :: i <= WORKERS && BUG != 2 ->
+	            if
+	            :: i != me + 1 -> fenceOff(i, tail[i - 1])
+	            :: else
+	            fi;
+	            i++
+	         od;
+	         from[me] = tail[me];
 	         solo = me + 1; running++
 	      fi;
 	      i = 0; k = 0
@@ -235,8 +246,8 @@ again:
 	      fi
 	   :: else
 	   fi
-	:: atomic { running < PERMITS && solo == 2 - me -> at = tail[1 - me] } /* the guard looks */
-	   atomic { takeOver((1 - me)); i = 0; at = 0 }
+	:: atomic { running < PERMITS && solo > 0 && solo != me + 1 -> k = solo - 1; at = tail[k] } /* the guard looks */
+	   atomic { takeOver(k); i = 0; k = 0; at = 0 }
 	:: calm -> break
 	od;
 	goto done;
@@ -265,7 +276,7 @@ done:
 inline look(o) {
 	atomic {
 		taken[o] < tail[o] && (slot[o * SLOTS + taken[o]] < FENCE ||
-			taken[(slot[o * SLOTS + taken[o]] >> 6) & 1] >= (slot[o * SLOTS + taken[o]] & 63)) ->
+			taken[(slot[o * SLOTS + taken[o]] >> 5) & 3] >= (slot[o * SLOTS + taken[o]] & 31)) ->
 		v = slot[o * SLOTS + taken[o]];
 		slot[o * SLOTS + taken[o]] = 0;
 		taken[o]++;
@@ -286,6 +297,9 @@ active proctype reader() {
 	do
 	:: look(0)
 	:: look(1)
+#if WORKERS > 2
+	:: look(2)
+#endif
 	:: results == ITEMS -> break
 	od
 }
