@@ -83,7 +83,7 @@ func (r rising) see(t *testing.T, what string, v int) {
 // Now and then a cheap call takes a while, panics, fails, or ends its goroutine, and
 // the input has errors: each item has its one result, in the order of its key.
 func TestRareSlowCallsAmongCheapOnesKeepTheOrderOfEachKeyP2(t *testing.T) {
-	const keys, items = 40, 60_000 / raceScale
+	const keys, items = 40, 48_000 / raceScale
 	bad := errors.New("bad")
 	inErr := func(v int) bool { return v%997 == 0 }
 	fErr := func(v int) bool { return v%1019 == 0 || v%1013 == 0 || v%10_007 == 0 }
@@ -216,6 +216,42 @@ func TestASoloistThatIsReplacedAfterAPanicRunsAloneForItsKeyP2(t *testing.T) {
 					t.Errorf("%s: item %d panics, %d calls of a key began beside another one of it", r.name, bad, k)
 				}
 			})
+		}
+	}
+}
+
+// Calls get dearer and cheaper again, again and again, and the reader is late: lanes
+// are run by others while results of the last soloist wait.
+func TestCallsThatGetDearerAndCheaperKeepTheOrderOfEachKeyP2(t *testing.T) {
+	const keys, items, phase = 7, 20_000 / raceScale, 300
+	for _, r := range engines {
+		if r.pinned {
+			continue
+		}
+		for _, n := range []int{2, 3} {
+			results := make(rising, keys)
+			out := r.of(stage.FromSlice(numbers(items)), n, func(v int) int { return v % keys }, func(_ context.Context, v int) (int, error) {
+				if v/phase%2 == 1 {
+					for range 4 {
+						runtime.Gosched()
+					}
+				}
+				return v, nil
+			})
+			got := 0
+			err := stage.ForEach(t.Context(), out, 1, func(_ context.Context, v int) error {
+				results.see(t, r.name+", results", v)
+				got++
+				if v%64 == 0 {
+					for range 20 {
+						runtime.Gosched()
+					}
+				}
+				return nil
+			})
+			if err != nil || got != items {
+				t.Errorf("%s n=%d: %d results of %d, %v", r.name, n, got, items, err)
+			}
 		}
 	}
 }
