@@ -322,6 +322,7 @@ func (e *engine[A, K, S, B]) Close() {
 	}
 	e.outlets, e.table, e.lanes, e.workers, e.idle = nil, nil, nil, nil, nil
 	e.late = reorder[B]{}
+	e.solo.Store(nil)
 	e.free = shelf[A, K, S]{}
 	e.running, e.asked = 0, 0
 	e.pulled = e.took.Load()

@@ -3,6 +3,7 @@ package keyed
 import (
 	"hash/maphash"
 	"math/bits"
+	"reflect"
 )
 
 // hasher returns a hash for keys of type K. Integers, the common case, are mixed
@@ -32,6 +33,24 @@ func hasher[K comparable]() func(K) uint64 {
 		return f
 	}
 	return func(k K) uint64 { return maphash.Comparable(seed, k) }
+}
+
+// strict reports whether all values of a comparable type can be hashed: not those of
+// an interface.
+func strict(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Interface:
+		return false
+	case reflect.Array:
+		return strict(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !strict(t.Field(i).Type) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // mix spreads x: both halves of the product of two odd-salted words, folded.

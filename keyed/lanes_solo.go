@@ -22,15 +22,19 @@ import (
 // published, item i+1 is in hand. The guard freezes that number by a bit; then the
 // soloist's next publication fails, and nothing but what it had in hand is its own.
 //
+//	                          e.solo   tail     buf and states           pull right
+//	it plays                  it       as is    its own                  its own
+//	frozen, has not noticed   nil      frozen   what it has in hand      given up
+//	frozen, has noticed       nil      as is    free                     given up
+//	done, or stopped          nil      as is    free                     given up
+//
 // Who waits for whom: a soloist that finds itself frozen waits for mu, which the
-// guard holds until the items are in their lanes. Nobody else waits.
+// guard holds until the items are in their lanes, some 100 at most.
 //
 // Invariants, beside those of lanes.go:
 //
-//   - While there is a soloist all lanes are empty, it has the pull right and a
-//     permit, and nobody else has a permit.
-//   - The guard freezes under mu, the soloist while it is one, and not when nothing
-//     is left to take over but what it has in hand and the pull right.
+//   - While there is a soloist all lanes are empty, and it alone has a permit.
+//   - Only a guard freezes, under mu, and only a soloist that has an item in hand.
 //   - The results of a soloist come behind all that were published before, by a
 //     fence for each outlet that has any; and what is run after a soloist comes
 //     behind what it has published, by take.
@@ -64,8 +68,9 @@ func (e *engine[A, K, S, B]) quiet(w *worker[A, K, S, B]) bool {
 	return e.running == 0 && w.deque.Len() == 0 && !e.stealable(w)
 }
 
-// enough is the room for which a pull is worth while. It is more than 1 only where a
-// soloist could use it and nothing is under way, so that it will come. Under mu.
+// enough is the room for which a pull is worth while. It is more than 1 only where
+// nothing is under way, so that all that is held are results that the reader may take:
+// then it is worth while to wait a moment for more. Under mu.
 func (e *engine[A, K, S, B]) enough() int {
 	if e.Window == 0 && e.alone() && e.running == 0 {
 		return e.grain / 2
@@ -73,13 +78,21 @@ func (e *engine[A, K, S, B]) enough() int {
 	return 1
 }
 
-// prepare finds the keys and states of the items that w has pulled, the first one
-// with the number seq. The puller's.
+// prepare makes the items that w has pulled, the first one with the number seq, ready
+// to be played: with their keys and states, and in the books of a Load. The puller's.
 func (e *engine[A, K, S, B]) prepare(w *worker[A, K, S, B], items []stage.Try[A], seq uint64) {
 	for i := 0; i < len(items); i = e.keysFrom(w, items, i) {
 	}
 	w.solo.first, w.solo.items = seq, len(items)
-	if t := e.table; t.states != nil {
+	t := e.table
+	if t.loose {
+		for i := range items {
+			if items[i].Error == nil {
+				t.hash(w.keys[i]) // which panics if it cannot be: not under a lock
+			}
+		}
+	}
+	if t.states != nil {
 		if w.solo.states == nil {
 			w.solo.states = make([]*state[A, K, S], len(w.buf))
 		}
@@ -97,9 +110,9 @@ func (e *engine[A, K, S, B]) prepare(w *worker[A, K, S, B], items []stage.Try[A]
 // enter makes w the soloist. Under mu.
 func (e *engine[A, K, S, B]) enter(w *worker[A, K, S, B]) {
 	if !e.inOrder {
-		for i := range e.outlets {
-			if o := &e.outlets[i]; o != w.out {
-				e.fenceOff(w, int32(i+1), o.published())
+		for _, v := range e.workers {
+			if v != w {
+				e.fenceOff(w, v.id, v.out.published())
 			}
 		}
 	}
@@ -117,7 +130,6 @@ func (e *engine[A, K, S, B]) play(w *worker[A, K, S, B]) {
 	for s.on && !sub.Stopped() {
 		i := int(o.n - s.from)
 		if i == s.items {
-			w.made = i
 			break
 		}
 		item := &w.buf[i]
@@ -139,6 +151,9 @@ func (e *engine[A, K, S, B]) play(w *worker[A, K, S, B]) {
 		}
 		e.tell(w, result)
 	}
+	if s.on {
+		w.made = int(o.n - s.from)
+	}
 	s.on = false
 	clock := now()
 	e.mu.Lock()
@@ -157,12 +172,14 @@ func (e *engine[A, K, S, B]) play(w *worker[A, K, S, B]) {
 		}
 		e.book(w, clock, soloCall)
 	} else {
-		e.book(w, clock, 0) // it has been frozen
+		// It has been frozen; or it is stopped, and has been frozen and not noticed:
+		// then what it has in hand stays where it is, as nothing runs any more.
+		e.book(w, clock, 0)
 	}
 	w.began = clock
 }
 
-// invoke calls f for the soloist's item i.
+// invoke calls f for the soloist's item i. (play has it written out: it is faster.)
 func (e *engine[A, K, S, B]) invoke(w *worker[A, K, S, B], i int) (B, error) {
 	if e.call != nil {
 		return e.call(e.ctx, w.buf[i].Value)
@@ -201,7 +218,6 @@ func (e *engine[A, K, S, B]) takeOver(w, v *worker[A, K, S, B]) {
 		return
 	}
 	e.solo.Store(nil)
-	e.pulling = false
 	e.soloLast, e.soloMark = v.id, p
 	seq := s.first + uint64(i)
 	if v.buf[i].Error == nil {
@@ -238,6 +254,7 @@ func (e *engine[A, K, S, B]) takeOver(w, v *worker[A, K, S, B]) {
 	e.steals.Add(uint64(len(w.touched)))
 	clear(w.touched)
 	w.touched = w.touched[:0]
+	e.pulling = false
 }
 
 // laneOf is the lane and the state of item i of the soloist v. The puller's.

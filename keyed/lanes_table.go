@@ -1,6 +1,7 @@
 package keyed
 
 import (
+	"reflect"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type table[A any, K comparable, S, B any] struct {
 	e     *engine[A, K, S, B]
 	hash  func(K) uint64
 	refsK bool                 // keys keep memory alive
+	loose bool                 // there are values of K that cannot be hashed
 	lanes map[K]*lane[A, K, S] // PerKey, without states
 	all   []owned[A, K, S]     // those lanes
 	most  int                  // that many are looked through for idle ones
@@ -56,7 +58,7 @@ type state[A any, K comparable, S any] struct {
 }
 
 func newTable[A any, K comparable, S, B any](e *engine[A, K, S, B]) *table[A, K, S, B] {
-	t := &table[A, K, S, B]{e: e, hash: hasher[K](), refsK: lockfree.HoldsPointers[K](), most: keptLanes}
+	t := &table[A, K, S, B]{e: e, hash: hasher[K](), refsK: lockfree.HoldsPointers[K](), loose: !strict(reflect.TypeFor[K]()), most: keptLanes}
 	t.recent.prev, t.recent.next = &t.recent, &t.recent
 	if e.with != nil {
 		t.states = map[K]*state[A, K, S]{}

@@ -40,7 +40,8 @@ func (e *engine[A, K, S, B]) enroll(w *worker[A, K, S, B], items []stage.Try[A])
 	s.skip -= len(items)
 }
 
-// measuredSolo calls f for the soloist's item i, and measures it.
+// measuredSolo calls f for the soloist's item i, and measures it; but there are no
+// lanes to measure with PerKey.
 func (e *engine[A, K, S, B]) measuredSolo(w *worker[A, K, S, B], i int) (b B, err error) {
 	if e.perKey {
 		return e.invoke(w, i)

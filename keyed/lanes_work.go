@@ -106,12 +106,11 @@ func (e *engine[A, K, S, B]) tend() {
 // roomOrShort reports whether an item may be pulled, and if not, has the reader
 // call tend when it has made room. Under mu, with the pull right free.
 func (e *engine[A, K, S, B]) roomOrShort() bool {
-	need := e.enough()
-	if e.room(need) >= need {
+	if e.room(1) > 0 {
 		return true
 	}
 	e.short.Store(true)
-	if e.room(need) >= need {
+	if e.room(1) > 0 {
 		return true
 	}
 	if e.full == 0 {
@@ -249,11 +248,8 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 		room := 0
 		if free && !e.pulling && !e.ended {
 			room = e.room(e.grain) // asked once: it may be less a moment later
-			if room < e.enough() {
-				room = 0
-			}
 		}
-		canPull := room > 0
+		canPull := room > 0 && (looks >= loiters || room >= e.enough())
 		canSteal := free && e.stealable(w)
 		tiny := e.grain == 1
 		if v := e.solo.Load(); v != nil && free && (guard || !e.guard) {
@@ -308,7 +304,7 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 			took := e.took.Load()
 			for range lookOnce {
 				runtime.Gosched()
-				if e.took.Load() != took {
+				if room == 0 && e.took.Load() != took {
 					break // there may be room
 				}
 			}
