@@ -276,7 +276,6 @@ func (e *engine[A, K, S, B]) overtaken(w *worker[A, K, S, B], result stage.Try[B
 	s.on = false
 	w.made = int(i)
 	w.buf[i] = stage.Try[A]{}
-	o.tail.Store(o.n)
 	if e.load != nil {
 		s.count(w.made)
 		e.flush(w)
