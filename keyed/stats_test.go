@@ -28,7 +28,9 @@ func TestOrderSurvivesStealingP2(t *testing.T) {
 			func(k int) machine { return machine{key: k} },
 			func(_ context.Context, m *machine, v int) (int, error) {
 				if v%101 == 0 {
-					runtime.Gosched() // lets another worker look around
+					for range 1 + v%40 { // now and then others find this one standing still
+						runtime.Gosched()
+					}
 				}
 				return v, m.step(v, keys)
 			}, keyed.Measure(load))
