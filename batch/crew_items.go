@@ -102,7 +102,11 @@ func (w *mapWorker[A, K, V]) refill() bool {
 		case may && w.find(r.ended || looks >= patience):
 			w.works = true
 			r.working++
-			if r.working < r.n {
+			switch {
+			case r.working == r.n:
+			case r.pulling && r.unclaimed():
+				r.watch() // the one that waits for upstream is none of the n
+			default:
 				r.wakeOne()
 			}
 			r.mu.Unlock()

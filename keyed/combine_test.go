@@ -471,7 +471,7 @@ func TestCombinePanicsEndTheRunOrAreTheItemsErrorP9(t *testing.T) {
 
 // Also keys that are not equal to themselves take no more and more room.
 func TestCombineAllocatesNothingPerItemP10(t *testing.T) {
-	const items = 200_000 / raceScale
+	const items = 40_000 / raceScale
 	for name, key := range map[string]func(int) float64{
 		"equal keys":     func(v int) float64 { return float64(v % 100) },
 		"new keys":       func(v int) float64 { return float64(v) },
