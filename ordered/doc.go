@@ -117,22 +117,22 @@
 //
 //	                        a call does nothing        a call takes 50 µs
 //	n =                    1     4    12    32    50        1     4    12    32    50
-//	Cells                 25    31    34    23    21     1250   890   300   300   390
-//	PermissionPassing   1580   620   340   220   340     1530   880   380   540   750
-//	ReplyTo             2150   840   450   360   420     2270   930   320   260   350
-//	Cond                1770   680  1000  4750  8480     1580  1260   360  6720 12440
-//	rill OrderedMap      420  1310  1290  1400  1460      790   400   270   310   840
-//	conc stream         1170  1440  1220  1220  1260      940   320   250   620   710
+//	Cells                29    17    19    21    19     2220   850   490   470   490
+//	PermissionPassing  1260   480   300   300   300     2880  1060   600  1040  1300
+//	ReplyTo            1600   580   420   350   370     3260  1020   490   460   510
+//	Cond               1310   440  1480  5470  5400     2870   870   660  8110 14930
+//	rill OrderedMap     390  1160  1240  1180  1390      850   390   310  1000  1550
+//	conc stream        1100  1170  1060  1000  1220     1000   370   470   740   960
 //
 // What a larger window is good for, in items per second: n is 8, one call in 50 takes
 // 20 ms, and the others take 200 µs. Rill and conc, which have no window to set, make
 // 2280 and 2240.
 //
 //	window                  8     32     64    128    256    512
-//	Cells                2270   2350   4630   6620  10580  10980
-//	PermissionPassing    2270   2360   4540   6540  10460  11240
-//	ReplyTo              2250   2360   4610   6620  10630  11150
-//	Cond                 2250   2350   4530   6310   8880   7790
+//	Cells                2260   2370   4650   6630  10680  11210
+//	PermissionPassing    2280   2360   4580   6570  10680  11150
+//	ReplyTo              2270   2360   4570   6630  10660  11190
+//	Cond                 2270   2360   4560   6510   9630   9220
 //
 // So:
 //
@@ -143,13 +143,13 @@
 //     cost less with n = 50 than with n = 1. A window of hundreds that is full of
 //     results does the same to Cond as a large n.
 //   - ReplyTo allocates one object per item, the others none. Where calls do nothing
-//     that makes it cost a fifth to two thirds more than PermissionPassing. Where they
-//     wait it does not show: from n = 12 on ReplyTo costs less, as none of its workers
-//     waits for another one.
+//     that makes it cost a seventh to three fifths more than PermissionPassing. Where
+//     they wait it does not show: from n = 8 on ReplyTo costs less, as none of its
+//     workers waits for another one.
 //   - Where calls wait and n is small, rill and conc cost less than all four: with
-//     50 µs and n up to 8 a third to three quarters of Cells, which is up to 6 % of the
-//     time of the run; with 1 ms and n = 1 9.5 and 11.7 µs per item, against 17 µs. From
-//     n = 32 on Cells costs less than both. It is the window that makes the difference:
+//     50 µs and n up to 8 two to three fifths of Cells, which is up to 5 % of the time of
+//     the run; with 1 ms and n = 1 10.7 and 11.9 µs per item, against 19.7. With 50 µs
+//     and n = 32 or 50 Cells costs less than both. It is the window that makes the difference:
 //     by default it is n, so that a call waits until the reader has taken the result of
 //     the one n places before it. With a [stage.Window] of 2·n, Cells costs about half
 //     of that with 50 µs, and a third with 1 ms and n = 4, which is less than half of
