@@ -174,13 +174,18 @@ func TestC44CallsMayLookAtTheirRunAndEndIt(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(ctx)
 			p := stage.NewParallelism(3)
 			looked := 0
+			seen := make(chan struct{})
 			err := stage.Discard(ctx, o.over(stage.FromSlice(upTo(100)), 3, func(_ context.Context, v int) error {
 				switch v {
 				case 5:
 					looked = len(stats.Stages())
+					close(seen)
 				case 6:
 					p.Set(5)
 				case 50:
+					if !o.inner {
+						<-seen // another worker may be behind
+					}
 					cancel(errStop)
 				}
 				return nil
