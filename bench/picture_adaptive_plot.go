@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"image/color"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -169,13 +168,5 @@ func saveAdaptive(samples [][]adaptiveSample, file string) error {
 		names = append(names, way.name)
 	}
 	drawLegend(draw.Crop(whole, 0, 0, adaptiveHeight-legendHeight, 0), names, adaptiveStyles)
-	out, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	if _, err := canvas.WriteTo(out); err != nil {
-		out.Close()
-		return err
-	}
-	return out.Close()
+	return save(canvas, file)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"image/color"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -208,6 +209,11 @@ func savePlots(plots []*plot.Plot, ways []string, file string) error {
 		}
 	}
 	drawLegend(draw.Crop(whole, 0, 0, height-legendHeight, 0), ways, pictureStyles)
+	return save(canvas, file)
+}
+
+// save writes what has been drawn into a file.
+func save(canvas io.WriterTo, file string) error {
 	out, err := os.Create(file)
 	if err != nil {
 		return err

@@ -221,13 +221,5 @@ func saveRouting(file string, plots ...*plot.Plot) error {
 	for i, p := range plots {
 		p.Draw(tiles.At(whole, i, 0))
 	}
-	out, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	if _, err := canvas.WriteTo(out); err != nil {
-		out.Close()
-		return err
-	}
-	return out.Close()
+	return save(canvas, file)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/seed95b73fdc/sluice/examples/internal/program"
 )
 
 // Bounds of the flags.
@@ -42,11 +44,8 @@ type config struct {
 	quiet   bool
 }
 
-// errUsage says that the flags were wrong and the usage has been printed.
-var errUsage = errors.New("wrong flags")
-
 // parseFlags reads the command line. The error is flag.ErrHelp if help was asked
-// for and errUsage if a flag was wrong; either has been explained on stderr.
+// for and program.ErrUsage if a flag was wrong; either has been explained on stderr.
 func parseFlags(args []string, stderr io.Writer) (config, error) {
 	cfg := config{durable: survivesKill, wait: lockWait}
 	fs := flag.NewFlagSet("bank", flag.ContinueOnError)
@@ -78,16 +77,8 @@ func parseFlags(args []string, stderr io.Writer) (config, error) {
 	fs.IntVar(&cfg.lose, "lose", none, "for demonstration: acknowledge the operation of this `number` without carrying it out")
 	fs.BoolVar(&cfg.quiet, "q", false, "no table, no report")
 
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return config{}, err
-		}
-		return config{}, errUsage
-	}
-	if err := cfg.check(fs); err != nil {
-		fmt.Fprintln(stderr, err)
-		fs.Usage()
-		return config{}, errUsage
+	if err := program.Parse(fs, args, func() error { return cfg.check(fs) }); err != nil {
+		return config{}, err
 	}
 	return cfg, nil
 }

@@ -54,11 +54,8 @@ type config struct {
 	quiet      bool
 }
 
-// errUsage says that the flags were wrong and the usage has been printed.
-var errUsage = errors.New("wrong flags")
-
 // parseFlags reads the command line. The error is flag.ErrHelp if help was asked
-// for and errUsage if something was wrong; either has been explained on stderr.
+// for and program.ErrUsage if something was wrong; either has been explained on stderr.
 func parseFlags(args []string, stderr io.Writer) (config, error) {
 	var cfg config
 	fs := flag.NewFlagSet("firstmatch", flag.ContinueOnError)
@@ -80,16 +77,14 @@ func parseFlags(args []string, stderr io.Writer) (config, error) {
 	fs.BoolVar(&cfg.stats, "stats", false, "say on stderr what was searched and what passed over")
 	fs.BoolVar(&cfg.quiet, "q", false, "no progress")
 
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return config{}, err
+	err := program.Parse(fs, args, func() error {
+		if err := cfg.check(fs.Args()); err != nil {
+			return fmt.Errorf("firstmatch: %s", program.OneLine(err))
 		}
-		return config{}, errUsage
-	}
-	if err := cfg.check(fs.Args()); err != nil {
-		fmt.Fprintf(stderr, "firstmatch: %s\n", program.OneLine(err))
-		fs.Usage()
-		return config{}, errUsage
+		return nil
+	})
+	if err != nil {
+		return config{}, err
 	}
 	return cfg, nil
 }

@@ -38,11 +38,8 @@ type config struct {
 	quiet       bool
 }
 
-// errUsage says that the flags were wrong and the usage has been printed.
-var errUsage = errors.New("wrong flags")
-
 // parseFlags reads the command line. The error is flag.ErrHelp if help was asked
-// for and errUsage if a flag was wrong; either has been explained on stderr.
+// for and program.ErrUsage if a flag was wrong; either has been explained on stderr.
 func parseFlags(args []string, stderr io.Writer) (config, error) {
 	cfg := config{zone: time.UTC, maxLine: 1 << 20}
 	fs := flag.NewFlagSet("logenrich", flag.ContinueOnError)
@@ -74,16 +71,8 @@ func parseFlags(args []string, stderr io.Writer) (config, error) {
 	fs.DurationVar(&cfg.latency, "latency", 0, "for demonstration: make each query take this much longer")
 	fs.BoolVar(&cfg.quiet, "q", false, "no progress and no summary")
 
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return config{}, err
-		}
-		return config{}, errUsage
-	}
-	if err := cfg.check(fs); err != nil {
-		fmt.Fprintln(stderr, err)
-		fs.Usage()
-		return config{}, errUsage
+	if err := program.Parse(fs, args, func() error { return cfg.check(fs) }); err != nil {
+		return config{}, err
 	}
 	return cfg, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -43,11 +42,8 @@ type madeUp struct {
 	faults         faults
 }
 
-// errUsage says that the flags were wrong and the usage has been printed.
-var errUsage = errors.New("wrong flags")
-
 // parseFlags reads the command line. The error is flag.ErrHelp if help was asked
-// for and errUsage if a flag was wrong; either has been explained on stderr.
+// for and program.ErrUsage if a flag was wrong; either has been explained on stderr.
 func parseFlags(args []string, stderr io.Writer) (config, error) {
 	cfg := config{
 		span:    span{first: mustDate("2026-01-01"), days: 90},
@@ -95,16 +91,8 @@ func parseFlags(args []string, stderr io.Writer) (config, error) {
 		return nil
 	})
 
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return config{}, err
-		}
-		return config{}, errUsage
-	}
-	if err := cfg.check(fs); err != nil {
-		fmt.Fprintln(stderr, err)
-		fs.Usage()
-		return config{}, errUsage
+	if err := program.Parse(fs, args, func() error { return cfg.check(fs) }); err != nil {
+		return config{}, err
 	}
 	return cfg, nil
 }
