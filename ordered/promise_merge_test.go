@@ -249,3 +249,23 @@ func TestMergeOfBranchesThatCannotBeMergedStalls(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// P6: once the run is cancelled, the item that is being looked for is the last one for
+// which cmp is called, however many have been asked for.
+func TestP6MergeComparesNoMoreAfterACancellation(t *testing.T) {
+	for at := 10; at < 26; at++ {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		calls, after := 0, 0
+		in := ordered.Merge(func(a, b int) int {
+			if calls++; calls == at {
+				cancel(errStop)
+			} else if calls > at {
+				after++
+			}
+			return cmp.Compare(a, b)
+		}, stage.FromSlice(upTo(1000)), stage.FromSlice(upTo(1000)))
+		if err := stage.Discard(ctx, askedForMany(in)); err != errStop || after > 1 {
+			t.Errorf("cancelled in call %d: %v, %d more calls", at, err, after)
+		}
+	}
+}
