@@ -1,0 +1,111 @@
+package sink
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ext4Shutdown is EXT4_IOC_SHUTDOWN: the file system stops at once. What it has not
+// written yet, of data and of its journal, it never will; or, with logFlush, what
+// belongs to its journal still is, and data may be missing that this speaks of.
+const (
+	ext4Shutdown = 0x8004587d
+	logFlush     = 1
+	noLogFlush   = 2
+)
+
+// rig is an ext4 file system in a file, whose power can be cut. The loop device that
+// it lies on stays, as a disk would.
+type rig struct {
+	t    testing.TB
+	dir  string
+	dev  string
+	disk *os.File
+}
+
+// makes are the ways to make the file system: with blocks of a page, and smaller.
+var makes = [][]string{{"-b", "4096"}, {"-b", "1024"}}
+
+func newRig(t testing.TB, mkfs ...string) *rig {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("skipped: only root can mount an ext4 and cut its power")
+	}
+	tool, err := exec.LookPath("mkfs.ext4")
+	if err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	const size = 24 << 20
+	image := filepath.Join(fastDir(t), "ext4")
+	ok(t, os.WriteFile(image, nil, 0o600))
+	ok(t, os.Truncate(image, size))
+	args := append(mkfs, "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", image)
+	if out, err := exec.Command(tool, args...).CombinedOutput(); err != nil {
+		t.Skipf("skipped: mkfs.ext4: %v: %s", err, out)
+	}
+	r := &rig{t: t, dir: filepath.Join(t.TempDir(), "mnt")}
+	ok(t, os.Mkdir(r.dir, 0o700))
+	if err := r.attach(image); err != nil {
+		t.Skipf("skipped: no loop device: %v", err)
+	}
+	t.Cleanup(func() { r.disk.Close() })
+	if err := r.mount(); err != nil {
+		t.Skipf("skipped: cannot mount a loop device: %v", err)
+	}
+	t.Cleanup(func() { unix.Unmount(r.dir, unix.MNT_DETACH) })
+	return r
+}
+
+// attach makes the image a block device, until disk is closed.
+func (r *rig) attach(image string) error {
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer control.Close()
+	f := must[*os.File](r.t)(os.OpenFile(image, os.O_RDWR, 0))
+	defer f.Close()
+	for {
+		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return err
+		}
+		r.dev = "/dev/loop" + strconv.Itoa(n)
+		if r.disk, err = os.OpenFile(r.dev, os.O_RDWR, 0); err != nil {
+			return err
+		}
+		conf := unix.LoopConfig{Fd: uint32(f.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}}
+		if err = unix.IoctlLoopConfigure(int(r.disk.Fd()), &conf); err == nil {
+			return nil
+		}
+		r.disk.Close()
+		if err != unix.EBUSY { // somebody else was quicker
+			return err
+		}
+	}
+}
+
+func (r *rig) mount() error { return unix.Mount(r.dev, r.dir, "ext4", 0, "") }
+
+// cut stops the file system, in one of its ways.
+func (r *rig) cut(how uint32) {
+	r.t.Helper()
+	d := must[*os.File](r.t)(os.Open(r.dir))
+	defer d.Close()
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, d.Fd(), ext4Shutdown, uintptr(unsafe.Pointer(&how))); errno != 0 {
+		r.t.Fatal(errno)
+	}
+}
+
+// again mounts what is left.
+func (r *rig) again() {
+	r.t.Helper()
+	ok(r.t, unix.Unmount(r.dir, 0))
+	ok(r.t, r.mount())
+}
