@@ -86,26 +86,3 @@ func TestAddressSpaceDoesNotGrowWithTheLog(t *testing.T) {
 	}
 	ok(t, l.Close())
 }
-
-// An address is not memory: what a log has mapped and allocated, but not written,
-// takes none.
-func TestSpaceThatIsReservedTakesNoMemory(t *testing.T) {
-	path := newPath(t)
-	before := resident(t)
-	l := must[*Log[event]](t)(Create[event](path, SegmentSize(maxSegment)))
-	fillLog(t, l, 10)
-	_, mapped := mapsOf(t, path)
-	grown := resident(t) - before
-	t.Logf("%d MiB mapped, resident memory grew by %d KiB", mapped>>20, grown>>10)
-	if mapped < maxSegment || grown > 64<<20 {
-		t.Errorf("%d bytes mapped, resident memory grew by %d", mapped, grown)
-	}
-	ok(t, l.Close())
-}
-
-// resident is the process's memory, in bytes.
-func resident(t *testing.T) int64 {
-	var size, pages int64
-	fmt.Sscan(string(must[[]byte](t)(os.ReadFile("/proc/self/statm"))), &size, &pages)
-	return pages * int64(os.Getpagesize())
-}
