@@ -116,6 +116,7 @@ func sinkRows(c config) measure.Group {
 			storeRow("stores, "+chunks, mem, c.items/4, chunk, 1, sluiceLog.name, sluiceLog, boltBatches, sqliteBatches),
 			storeRow("2 writers, "+chunks, mem, n, chunk, 2, sluiceLog.name, sluiceLog, lockedRecords),
 			storeRow("4 writers, "+chunks, mem, n, chunk, 4, sluiceLog.name, sluiceLog, lockedRecords),
+			storeRow("2 writers, one by one", mem, n, 1, 2, sluiceLog.name, sluiceLog, lockedRecords),
 			storeRow("4 writers, one by one", mem, n, 1, 4, sluiceLog.name, sluiceLog, lockedRecords),
 			storeRow(name("on disk, durable each %d", batch), disk, 20*batch, batch, 1, sluiceEverySync.name, sluiceEverySync, syncedRecords, boltDurable, sqliteDurable),
 			storeRow("on disk, buffered and Interval", disk, n, chunk, 1, sluiceLog.name, sluiceLog, sluiceInterval),

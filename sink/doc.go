@@ -96,10 +96,11 @@
 // buffer of 256 KiB at most. Addresses are neither memory nor disk: a hundred new logs
 // with SegmentSize(1<<30) had 100 GB mapped, and took 51 MB of the disk and 52 MB of
 // memory, the half megabyte that each allocates first. A log that is 100 GB long and was
-// synced takes no more than a short one: Open read 4 KiB of it, and 16 MiB were mapped. Write, Lines, JSONL and CSV take at most 128 values at
-// a time, SQL a Batch; the text sinks have a buffer of BufferSize, and more only
-// while a single value needs it. Append allocates nothing (P10), unless it has to
-// wait for another call.
+// synced takes no more than a short one: Open read 4 KiB of it, and 16 MiB were mapped.
+//
+// Write, Lines, JSONL and CSV take at most 128 values at a time, SQL a Batch; the text
+// sinks have a buffer of BufferSize, and more only while a single value needs it. Append
+// allocates nothing (P10), unless it has to wait for another call.
 //
 // The slices of BlocksFrom are valid until the body of the loop returns. What
 // Records and Follow hand out are copies.
