@@ -31,6 +31,11 @@
 // bounded number of steps; those of the others take one more only when somebody
 // else has succeeded in between.
 //
+// An end of an SPSC that has come to the end of what it knew, and that had been few
+// values, lets the other one get ahead for up to 1,024 steps of about a cycle before it
+// looks again, so that the two do not work on the same cache lines all the time. After a
+// look in vain it does not: polling an empty or a full one is answered at once.
+//
 // # Errors
 //
 // There are none. A capacity that cannot be had panics in the constructor, with
