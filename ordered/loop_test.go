@@ -248,6 +248,17 @@ var misuses = map[string]struct {
 			<-canWrite
 		}
 	}, "panic: ordered.Loop: f received from canWrite more than once"},
+	"twice, after a day's work": {func(v int, canWrite <-chan struct{}) {
+		<-canWrite
+		switch v {
+		case 5:
+			time.Sleep(24 * time.Hour) // nobody looks any more
+		case 9:
+			for range 3 {
+				<-canWrite
+			}
+		}
+	}, "panic: ordered.Loop: f received from canWrite more than once"},
 	"again and again": {func(v int, canWrite <-chan struct{}) {
 		for range canWrite {
 			if v != 5 {

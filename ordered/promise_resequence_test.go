@@ -69,6 +69,23 @@ func TestP1ResequenceEmitsNumbersInOrderAndSaysWhatIsAmiss(t *testing.T) {
 	}
 }
 
+func TestP1ResequenceEmitsOfEqualNumbersTheOneThatCameFirst(t *testing.T) {
+	in := stage.Of(25, 21, 19, 23, 11, 2) // the tens are the number
+	var got []int
+	again := 0
+	_, err := stage.Count(t.Context(), seen(ordered.Resequence(in, func(v int) int { return v / 10 }, 9), func(a stage.Try[int]) error {
+		if errors.Is(a.Error, ordered.ErrDuplicate) {
+			again++
+		} else {
+			got = append(got, a.Value)
+		}
+		return nil
+	}))
+	if want := []int{2, 19, 25}; err != nil || !slices.Equal(got, want) || again != 3 {
+		t.Errorf("%v and %d duplicates, %v, want %v and 3", got, again, err, want)
+	}
+}
+
 func TestResequenceBeginsWithFirstAndEndsWithTheLargestNumber(t *testing.T) {
 	in := stage.Of[uint8](254, 253, 255, 0, 255)
 	if got, want := told(t, ordered.Resequence(in, itself[uint8], 2, 253)), []string{"253", "254", "255", "again 0", "again 255"}; !slices.Equal(got, want) {
@@ -217,6 +234,22 @@ func TestP6P8ResequenceTakesACancelledInputForWhatItIs(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	// What has been taken from upstream by then is not asked for its number.
+	for at := 1; at < 20; at++ {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			calls := 0
+			in := ordered.Resequence(stage.FromSlice(upTo(100)), func(v int) int {
+				if calls++; calls == at {
+					cancel(errStop)
+				}
+				return v
+			}, 8)
+			if err := stage.Discard(ctx, askedForMany(in)); err != errStop || calls != at {
+				t.Errorf("cancelled in call %d: %v after %d calls", at, err, calls)
+			}
+		})
+	}
 	failing := edited(stage.Of(0, 3, -7, 1, 2), func(a *stage.Try[int]) {
 		if a.Value < 0 {
 			*a = stage.Try[int]{Error: oops(7)}

@@ -81,7 +81,8 @@ func TestP5EveryRoadOutOfARunLeavesNothing(t *testing.T) {
 	}
 }
 
-// cut reads k items of in, closes it, and goes on with next.
+// cut reads k items of in, closes it when all that it has begun stands still, and goes
+// on with next. In a bubble.
 func cut(in stage.Stream[int], k int, next stage.Stream[int]) stage.Stream[int] {
 	return stage.New(func(s *stage.Scope) stage.Reader[int] {
 		return &cutter{first: stage.Open(s, in), Reader: stage.Open(s, next), k: k}
@@ -97,7 +98,10 @@ type cutter struct {
 func (c *cutter) Next(dst []stage.Try[int]) int {
 	if c.k > 0 {
 		if c.k--; c.k == 0 {
-			defer c.first.Close()
+			defer func() {
+				synctest.Wait()
+				c.first.Close()
+			}()
 		}
 		return c.first.Next(dst[:1])
 	}
@@ -131,6 +135,7 @@ func TestP5P7ClosedStageIsOverWhileItsRunGoesOn(t *testing.T) {
 						if cause := context.Cause(ctx); cause != stage.ErrClosed && cause != stage.ErrEnded {
 							t.Errorf("%s: the cause is %v", o.name, cause)
 						}
+						time.Sleep(time.Hour) // Close has all the time in the world
 					}
 					return nil
 				})
@@ -146,6 +151,41 @@ func TestP5P7ClosedStageIsOverWhileItsRunGoesOn(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A stream is read by one at a time, however many workers there are.
+func TestUpstreamIsPulledByOneWorkerAtATime(t *testing.T) {
+	for _, o := range all {
+		synctest.Test(t, func(t *testing.T) {
+			src := stage.New(func(s *stage.Scope) stage.Reader[int] {
+				return &hermit{Reader: stage.Open(s, stage.FromSlice(upTo(12))), t: t, name: o.name}
+			})
+			if got := list(t, o.over(src, 3, func(context.Context, int) error { return nil })); !slices.Equal(got, upTo(12)) {
+				t.Errorf("%s: %v", o.name, got)
+			}
+		})
+	}
+}
+
+// hermit is a reader that takes its time, and has nobody beside it.
+type hermit struct {
+	stage.Reader[int]
+	t       *testing.T
+	name    string
+	callers atomic.Int32
+}
+
+func (h *hermit) Next(dst []stage.Try[int]) int {
+	if k := h.callers.Add(1); k > 1 {
+		h.t.Errorf("%s: %d in Next", h.name, k)
+	}
+	time.Sleep(time.Second)
+	k := 0
+	if h.callers.Load() == 1 {
+		k = h.Reader.Next(dst[:1])
+	}
+	h.callers.Add(-1)
+	return k
 }
 
 // A run that waits for itself says so, and names the stage.
