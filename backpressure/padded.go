@@ -27,12 +27,21 @@ import (
 //     the smaller; and where the two look wrong, the lock decides.
 //
 // The lock is held for some steps and never while somebody waits.
+//
+// Where two goroutines use the word all the time, each access fetches its line from the
+// other core, and both get on at the pace of that. So whoever takes permits, and finds that
+// the word has changed under its hands, keeps off it for a moment, in which the other one
+// has the line and goes several rounds. Who gives permits back does not: others may be
+// waiting for them.
 
 const waiting int64 = 1 // of word
 
+const apart = 2048 // steps of about a cycle for which to keep off the word
+
 // PaddedSemaphore is a [Semaphore] whose uncontended Acquire and Release are one
-// compare-and-swap each on a word that has its cache lines for itself. Only who has to
-// wait takes a lock, and allocates a place in the queue.
+// compare-and-swap each on a word that has its cache lines for itself. Where another call
+// comes in between, an Acquire or TryAcquire tries again after 2,048 steps of about a
+// cycle. Only who has to wait takes a lock, and allocates a place in the queue.
 type PaddedSemaphore struct {
 	word  lockfree.Padded[atomic.Int64]
 	limit atomic.Int64
@@ -63,6 +72,8 @@ func (s *PaddedSemaphore) take(n int64) (taken, queued bool) {
 		}
 		if s.word.Value.CompareAndSwap(w, w-n<<1) {
 			return true, false
+		}
+		for range apart {
 		}
 	}
 }
