@@ -91,10 +91,21 @@ func (l *core) catch(t *turn, old bool) {
 		Addr() uintptr
 	}:
 		t.copied = true
-		l.freeze(t.first, fmt.Errorf("%w: %s", ErrShrunk, l.path))
+		l.freeze(t.first, l.fault())
 	default:
 		panic(r)
 	}
+}
+
+// fault is what an access to the map that has failed means: the file is shorter than
+// what was allocated of it, or the system has no page, since the disk or the file system
+// is broken, or, where it writes each change to another place, full.
+func (l *core) fault() error {
+	size, err := l.f.Size()
+	if err == nil && size >= l.geo.blockOffset(l.capacity.Load()/l.geo.per) {
+		return fmt.Errorf("sink: %s: the system had no page of it to write to", l.path)
+	}
+	return fmt.Errorf("%w: %s", ErrShrunk, l.path)
 }
 
 // copyTo writes records from first on, block by block.

@@ -172,7 +172,7 @@ func (l *core) close() error {
 	defer func() { <-l.syncing }()
 	err := l.failure()
 	if err == nil {
-		err = l.syncNow(true)
+		err = l.syncNow()
 	}
 	l.growing <- struct{}{}
 	defer func() { <-l.growing }()

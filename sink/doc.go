@@ -53,9 +53,10 @@
 // side by side and a checksum (CRC-32C) that moves with every record. Space is
 // allocated before it is mapped, so that a full disk is an error of Append. Close
 // cuts the file to its records. A single flipped bit is found when its block is
-// read, or changes nothing. A file that was cut keeps the records that are whole in
-// its last block, and of another block those up to a record that was synced last,
-// or none.
+// read, or changes nothing: behind each Sync a checkpoint says how much is durable, so
+// damage to that is ErrCorrupt and not the end of the log. A file that was cut keeps the
+// records that are whole in its last block, and of another block those up to a record
+// that was synced last, or none.
 //
 // Linux, macOS, FreeBSD, NetBSD and DragonFly map the file. Elsewhere, Windows
 // among them, and on file systems that cannot be mapped, each Append writes with

@@ -27,14 +27,19 @@ func (l *core) drop(before uint64) error {
 	case before <= l.first.Load():
 		return nil
 	}
-	// A block must be known as dropped, for good, before it is emptied: else it
-	// would be missed after a power cut.
-	if err := l.mark(l.durable.Load(), before); err != nil {
+	if err := l.intact(); err != nil {
 		return err
 	}
-	if err := l.f.Sync(); err != nil {
-		l.fail(pathError("sync", l.path, err))
-		return l.failure()
+	// A block must be known as dropped, for good, before it is emptied: else it
+	// would be missed after a power cut. Both checkpoints know it: one may be damaged.
+	for range 2 {
+		if err := l.mark(l.durable.Load(), before); err != nil {
+			return err
+		}
+		if err := l.f.Sync(); err != nil {
+			l.fail(pathError("sync", l.path, err))
+			return l.failure()
+		}
 	}
 	l.first.Store(before)
 	b, _ := l.geo.at(before)

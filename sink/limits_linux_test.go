@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // maps is how many maps the process has of files whose path contains part, and how
@@ -85,4 +87,43 @@ func TestAddressSpaceDoesNotGrowWithTheLog(t *testing.T) {
 		}
 	}
 	ok(t, l.Close())
+}
+
+// pageless is a system whose maps cannot be written to: as on a disk that is broken.
+type pageless struct{ system }
+
+type pagelessFile struct{ file }
+
+func (s pageless) Open(path string, flag int) (file, error) {
+	f, err := s.system.Open(path, flag)
+	if err != nil {
+		return nil, err
+	}
+	return pagelessFile{f}, nil
+}
+
+func (f pagelessFile) Map(off int64, n int) ([]byte, error) {
+	m, err := f.file.Map(off, n)
+	if err == nil && n >= minSegment {
+		err = unix.Mprotect(m, unix.PROT_READ)
+	}
+	return m, err
+}
+
+// C77: a fault is an error of every kind of call, and says that the file was cut only if
+// it was.
+func TestC77MapWithoutAPageIsAnErrorAndNotCalledACutFile(t *testing.T) {
+	l := must[*Log[event]](t)(Create[event](newPath(t), withSystem(pageless{host})))
+	if !l.core.mapped {
+		t.Skip("skipped: files cannot be mapped here")
+	}
+	_, err := l.Append(make([]event, 300)...)
+	for what, err := range map[string]error{"Append": err, "Append again": second(l.Append(event{})), "Sync": l.Sync(), "Drop": l.Drop(0), "Close": l.Close()} {
+		if err == nil || errors.Is(err, ErrShrunk) || !strings.Contains(err.Error(), "no page") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if l.Len() != 0 {
+		t.Errorf("%d records", l.Len())
+	}
 }

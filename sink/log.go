@@ -142,7 +142,7 @@ func open(path string, conf logConfig, lay layout) (_ *core, err error) {
 		return l, nil
 	}
 	b, _ := l.geo.at(l.published.Load())
-	l.allocated = l.geo.blockOffset(b)
+	l.allocated, l.least = l.geo.blockOffset(b), l.geo.end(l.published.Load())
 	l.capacity.Store(b * l.geo.per)
 	l.start()
 	return l, nil
@@ -205,7 +205,14 @@ func (l *Log[T]) Append(recs ...T) (first uint64, err error) {
 // Sync returns when all records that were acknowledged before the call are
 // durable: they survive a power cut. If it fails, the log is at its end: what the
 // disk holds is unknown until the log has been closed and opened again.
-func (l *Log[T]) Sync() error { return l.core.syncTo(l.core.visible()) }
+func (l *Log[T]) Sync() error {
+	select {
+	case <-l.core.closed:
+		return l.core.stopped()
+	default:
+		return l.core.syncTo(l.core.visible())
+	}
+}
 
 // Close ends the log: calls of Append that have begun are finished, later ones
 // return ErrClosed. All records are made durable, and the file is cut to its

@@ -2,6 +2,7 @@ package sink
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -134,6 +135,9 @@ func writeUntilCut(t testing.TB, l *Log[event], level Durability, p *promised, r
 			recs[i] = eventOf(l.Len() + uint64(i))
 		}
 		first, err := l.Append(recs...)
+		if errors.Is(err, ErrShrunk) {
+			t.Errorf("nobody has cut the file, and Append says: %v", err)
+		}
 		if err != nil || l.Len() > p.max {
 			return
 		}

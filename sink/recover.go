@@ -150,6 +150,7 @@ func (l *core) recover(size int64) error {
 		return &CorruptError{Path: l.path, Record: r.n, Offset: l.geo.offset(r.n)}
 	}
 	r.cut = max(r.cut, point.synced-min(point.synced, r.n))
+	l.first.Store(min(point.first, r.n)) // a file may have been cut below what was dropped
 	l.recovery = Recovery{Records: r.n - min(r.n, point.first), Checked: r.checked, Cut: r.cut, Clean: clean}
 	l.reserved.Store(r.n)
 	l.published.Store(r.n)

@@ -97,6 +97,13 @@ func (l *core) uncut() error {
 	return nil
 }
 
+// intact is uncut for who does not hold growing.
+func (l *core) intact() error {
+	l.growing <- struct{}{}
+	defer func() { <-l.growing }()
+	return l.uncut()
+}
+
 func noSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, errQuota)
 }

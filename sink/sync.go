@@ -1,9 +1,6 @@
 package sink
 
-import (
-	"fmt"
-	"runtime/debug"
-)
+import "runtime/debug"
 
 // syncState is what Sync remembers; it is held with syncing.
 type syncState struct {
@@ -13,10 +10,6 @@ type syncState struct {
 	fine    uint64 // up to this record of it
 	fineSum uint32
 }
-
-// checkpointEvery is how many bytes of records may be durable without being
-// known to be: as much as Open may have to read again.
-const checkpointEvery = 4 << 20
 
 // syncTo returns when the first n records are durable. Who waits while another
 // one syncs usually finds its own records among those.
@@ -34,14 +27,14 @@ func (l *core) syncTo(n uint64) error {
 	case l.closing.Load():
 		return ErrClosed
 	}
-	return l.syncNow(false)
+	return l.syncNow()
 }
 
 // syncNow makes durable what is published, and with it, before it, what proves
 // it: an anchor, for the records of a block that will go on to be written. A disk
 // that has failed to sync may have dropped what it was to write, and would report
 // success the next time: so one failure is the end of the log.
-func (l *core) syncNow(final bool) error {
+func (l *core) syncNow() error {
 	n, anchored, err := l.prove()
 	if err == nil {
 		err = l.f.Sync()
@@ -54,15 +47,14 @@ func (l *core) syncNow(final bool) error {
 		l.sync.anchor = (l.sync.anchor + 1) % anchorCount
 	}
 	l.durable.Store(n)
-	if final && n != l.sync.point.synced ||
-		(n-l.sync.point.synced)*uint64(l.geo.rec) >= checkpointEvery {
-		return l.mark(n, l.first.Load())
+	if n == l.sync.point.synced {
+		return nil
 	}
-	return nil
+	return l.mark(n, l.first.Load())
 }
 
 // mark writes a checkpoint. It says nothing that is not durable, so it need not
-// be durable itself.
+// be durable itself: one that is lost with the power is the last Sync's.
 func (l *core) mark(synced, first uint64) error {
 	next := checkpoint{serial: l.sync.point.serial + 1, synced: synced, first: first}
 	if _, err := l.f.WriteAt(next.encode(l.id), next.slot()); err != nil {
@@ -80,8 +72,8 @@ func (l *core) prove() (n uint64, anchored bool, err error) {
 	defer func() { <-l.growing }()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
-		if fault := recover(); fault != nil {
-			err = fmt.Errorf("%w: %v", ErrShrunk, fault)
+		if recover() != nil {
+			err = l.fault()
 		}
 	}()
 	if err := l.uncut(); err != nil {

@@ -1,0 +1,134 @@
+package sink
+
+import (
+	"errors"
+	"os"
+	"testing"
+)
+
+// Every bit of the header of a log that has dropped records is flipped. The records that
+// are left are there, or Open says what is wrong: that they look as if they had never
+// been is neither.
+func TestFlippedBitInTheHeaderDoesNotLoseWhatWasNotDropped(t *testing.T) {
+	const n, dropped = 1000, 700
+	for name, end := range map[string]func(l *Log[event]){
+		"killed":         func(*Log[event]) {},
+		"synced":         func(l *Log[event]) { ok(t, l.Sync()) },
+		"closed":         func(l *Log[event]) { ok(t, l.Close()) },
+		"dropped before": func(l *Log[event]) { ok(t, l.Drop(dropped-300)); ok(t, l.Drop(dropped)) },
+	} {
+		img := image(t, func(l *Log[event]) {
+			fillLog(t, l, n)
+			if name != "dropped before" {
+				ok(t, l.Drop(dropped))
+			}
+			end(l)
+		})
+		for i := 0; i < 8*fineOffset; i += everyByte {
+			damaged := append([]byte(nil), img...)
+			damaged[i/8] ^= 1 << (i % 8)
+			m := newMemory()
+			m.show(memPath, damaged)
+			l, err := Open[event](memPath, withSystem(m), ReadOnly())
+			if err != nil {
+				if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotLog) && !errors.Is(err, ErrLayout) {
+					t.Fatalf("%s, bit %d: %v", name, i, err)
+				}
+				continue
+			}
+			if l.First() != dropped || l.Len() != n {
+				t.Fatalf("%s, bit %d: records %d to %d; recovered %v", name, i, l.First(), l.Len(), l.Recovery())
+			}
+			ok(t, l.Close())
+		}
+	}
+}
+
+// C77: the file is cut between Open and the first Append, Sync or Close.
+func TestC77FileCutBeforeTheFirstAppendIsAnError(t *testing.T) {
+	for name, do := range map[string]func(l *Log[event]) error{
+		"Append": func(l *Log[event]) error { _, err := l.Append(event{}); return err },
+		"Drop":   func(l *Log[event]) error { return l.Drop(10) },
+		"Close":  func(l *Log[event]) error { return nil },
+	} {
+		everyWay(t, func(t *testing.T, way LogOption) {
+			path := newPath(t)
+			l := must[*Log[event]](t)(Create[event](path, way))
+			fillLog(t, l, 1000)
+			ok(t, l.Close())
+			l = must[*Log[event]](t)(Open[event](path, way))
+			ok(t, os.Truncate(path, 100))
+			if err := do(l); name != "Close" && !errors.Is(err, ErrShrunk) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := l.Close(); !errors.Is(err, ErrShrunk) {
+				t.Errorf("%s, then Close: %v", name, err)
+			}
+			if size := must[os.FileInfo](t)(os.Stat(path)).Size(); size != 100 {
+				t.Errorf("%s: the file has been made %d bytes long", name, size)
+			}
+		})
+	}
+}
+
+// A file that was cut to less than what had been dropped: the log goes on behind what
+// there is, and what is appended can be read.
+func TestFileCutBelowWhatWasDroppedGoesOn(t *testing.T) {
+	path := newPath(t)
+	l := must[*Log[event]](t)(Create[event](path))
+	fillLog(t, l, 1000)
+	ok(t, l.Drop(700))
+	ok(t, l.Close())
+	for range 2 {
+		ok(t, os.Truncate(path, int64(l.core.geo.header)))
+		l = must[*Log[event]](t)(Open[event](path))
+		if l.First() > l.Len() {
+			t.Errorf("records %d to %d", l.First(), l.Len())
+		}
+		n := l.Len()
+		fillLog(t, l, 10)
+		wantEvents(t, l, n, n+10)
+		ok(t, l.Close())
+	}
+}
+
+// C23
+func TestC23SyncAfterCloseSaysSo(t *testing.T) {
+	l := must[*Log[event]](t)(Create[event](newPath(t)))
+	fillLog(t, l, 3)
+	ok(t, l.Close())
+	if err := l.Sync(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Sync: %v", err)
+	}
+	if err := l.Drop(1); !errors.Is(err, ErrClosed) {
+		t.Errorf("Drop: %v", err)
+	}
+}
+
+// C86: a record that was synced and is damaged is an error, not the end of the log; and
+// nothing behind it is cut off.
+func TestC86DamagedRecordThatWasSyncedIsAnErrorAndNothingIsCut(t *testing.T) {
+	for name, later := range map[string]func(l *Log[event]){
+		"all synced":   func(*Log[event]) {},
+		"some written": func(l *Log[event]) { fillLog(t, l, 300) },
+	} {
+		img := image(t, func(l *Log[event]) {
+			fillLog(t, l, 500)
+			ok(t, l.Sync())
+			later(l)
+		})
+		for i := range uint64(500) {
+			damaged := append([]byte(nil), img...)
+			damaged[geometryOf(32).offset(i)+int64(i%32)] ^= 1 << (i % 8)
+			m := newMemory()
+			m.put(memPath, damaged)
+			var where *CorruptError
+			if _, err := Open[event](memPath, withSystem(m)); !errors.As(err, &where) || where.Record > i {
+				t.Fatalf("%s, record %d: %v", name, i, err)
+			}
+			if string(m.get(memPath)) != string(damaged) {
+				t.Fatalf("%s, record %d: the file was changed", name, i)
+			}
+		}
+	}
+}
