@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed95b73fdc/sluice/backpressure"
+	"github.com/seed95b73fdc/sluice/internal/share"
 )
 
 // server takes base for a call while there are no more than it has units; with more, all
@@ -108,10 +109,12 @@ func newRig(law backpressure.Law, least, most int) *rig {
 // quarter of that the limit follows, and when it is back the limit is, too.
 func TestAdaptiveFollowsAServerThatSlowsDownBeyondALoad(t *testing.T) {
 	const full = 800 // calls per second that 8 units of 10 ms can serve
-	for name, law := range map[string]func() backpressure.Law{
+	laws := map[string]func() backpressure.Law{
 		"AIMD":     func() backpressure.Law { return backpressure.AIMD{Within: 20 * time.Millisecond} },
 		"Gradient": func() backpressure.Law { return &backpressure.Gradient{} },
-	} {
+	}
+	for _, name := range share.Rows(t, []string{"AIMD", "Gradient"}) {
+		law := laws[name]
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(law(), 1, 200)
@@ -341,7 +344,7 @@ func TestGradientTakesASlowerServerForWhatItIs(t *testing.T) {
 // What an unloaded server takes is found also where the limit begins far above what it
 // can serve: the measuring itself must not overload it.
 func TestGradientFindsTheWayDownFromAnyLimit(t *testing.T) {
-	for _, units := range []int{1, 4} {
+	for _, units := range share.Rows(t, []int{1, 4}) {
 		synctest.Test(t, func(t *testing.T) {
 			r := &rig{server: server{units: units, base: 10 * time.Millisecond}, sem: backpressure.NewPadded(64)}
 			r.limit = backpressure.NewAdaptive(backpressure.SetterFunc(r.sem.Resize), &backpressure.Gradient{}, 1, 64, backpressure.StartAt(64))

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/seed95b73fdc/sluice/backpressure"
+	"github.com/seed95b73fdc/sluice/internal/share"
 )
 
 // C59, C63: everything arrives once and in order, though both sides wait for each
 // other all the time. A lost wake-up would hang it.
 func TestConduitKeepsFullOrder(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	for _, transport := range []backpressure.Transport{backpressure.Ring, backpressure.Chan} {
 		for _, procs := range []int{1, 2, 4, 8} {
@@ -67,6 +69,7 @@ func TestConduitKeepsFullOrder(t *testing.T) {
 // What Send has counted is received, what it has handed back is not, whoever closes at
 // whatever moment.
 func TestConduitCloseDrawsOneLine(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	for _, transport := range []backpressure.Transport{backpressure.Ring, backpressure.Chan} {
 		t.Run(transport.String(), func(t *testing.T) {
@@ -129,6 +132,7 @@ func TestConduitCloseDrawsOneLine(t *testing.T) {
 // them out: each item comes out once, and those of one sender in the order in which it
 // sent them, for whoever receives them.
 func TestConduitOfManySendersKeepsTheOrderOfEachC72(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	type item struct{ sender, seq int }
 	changes := 0

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed95b73fdc/sluice/backpressure"
 	"github.com/seed95b73fdc/sluice/internal/history"
+	"github.com/seed95b73fdc/sluice/internal/share"
 )
 
 // meeting is what is asked of the calls: where they are paused in their middle, they meet.
@@ -123,6 +124,7 @@ func permitPiece(of func() permits) func(r *history.Recorder) {
 }
 
 func TestSemaphoresAreLinearizable(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	for name, of := range semaphores {
 		for _, procs := range []int{1, 2, 4} {
@@ -276,6 +278,7 @@ func conduitPiece(ends int, of func() conduit) func(r *history.Recorder) {
 }
 
 func TestConduitsAreLinearizable(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	for transport, ends := range map[backpressure.Transport]int{backpressure.Ring: 1, backpressure.Chan: 2} {
 		for _, procs := range []int{1, 2, 4} {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed95b73fdc/sluice/backpressure"
+	"github.com/seed95b73fdc/sluice/internal/share"
 )
 
 // scaled returns n, or many times n where SLUICE_LONG asks for a soak.
@@ -29,6 +30,7 @@ func scaled(t testing.TB, n int) int {
 // changes. A lost wake-up would leave somebody waiting for ever; a permit lost or
 // made would show in the sum.
 func TestSemaphoreNeverGivesOutMoreThanThereIsAndLosesNothing(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	const limit, goroutines = 10, 16
 	for name, of := range semaphores {
@@ -108,6 +110,7 @@ func TestSemaphoreNeverGivesOutMoreThanThereIsAndLosesNothing(t *testing.T) {
 // The limit goes up and down while all are at work; nobody waits for more than the
 // smallest limit, so all of them are served in the end.
 func TestSemaphoreResizeUnderLoadLosesNothing(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	const least, most, goroutines = 3, 9, 8
 	for name, of := range semaphores {
@@ -186,6 +189,7 @@ func TestSemaphoreWakesEveryoneWhenRoomAppears(t *testing.T) {
 // C69: semaphores made under one number of processors, used under others that come while
 // they are held and waited for. Nothing may have kept an index into what was larger then.
 func TestSemaphoreMadeUnderAnotherGOMAXPROCSC69(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	const goroutines = 64
 	for name, of := range semaphores {

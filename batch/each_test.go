@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed95b73fdc/sluice/batch"
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -174,7 +175,7 @@ func TestAStragglersItemsAreTakenOver(t *testing.T) {
 func TestTheFirstErrorInTheOrderOfTheItemsIsReturnedP8(t *testing.T) {
 	eachFinite(t, func(t *testing.T, do runner) {
 		const n = 40
-		for first := range n {
+		for _, first := range share.Rows(t, upTo(n)) {
 			for _, also := range []int{first, first + 1, n - 1} {
 				for _, workers := range []int{1, 2, 4, 64} {
 					bubble(t, func(t *testing.T) {

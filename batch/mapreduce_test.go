@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed95b73fdc/sluice/batch"
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -41,8 +42,12 @@ func TestMapReduceCountsEveryItemOnce(t *testing.T) {
 func TestMapReduceOverAParallelStageAndItsBatches(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 2))
+	most := 20_000
+	if raceEnabled {
+		most = 4_000
+	}
 	for range 20 {
-		items, keys := rng.IntN(20_000), 1+rng.IntN(100)
+		items, keys := rng.IntN(most), 1+rng.IntN(100)
 		words := stage.Map(stage.FromSlice(upTo(items)), 3, func(_ context.Context, v int) (string, error) {
 			return fmt.Sprint(v % keys), nil
 		})
@@ -256,7 +261,7 @@ func TestBadArgumentsOfMapReducePanicP11(t *testing.T) {
 // With so many keys a table no longer points to its values.
 func TestMapReduceOfManyKeys(t *testing.T) {
 	const items, keys = 300_000, 100_000
-	for _, n := range []int{1, 2} {
+	for _, n := range share.Rows(t, []int{1, 2}) {
 		got, err := batch.MapReduce(context.Background(), stage.FromSlice(upTo(items)), n,
 			func(_ context.Context, v int) (int, int, error) { return v % keys, v, nil }, func(a, b int) int { return max(a, b) })
 		if err != nil || len(got) != keys {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -43,7 +44,7 @@ func (s *serial) call(t *testing.T, v int) {
 }
 
 func TestMapKeepsTheOrderOfEachKeyP2(t *testing.T) {
-	for _, n := range []int{1, 2, 4, 9} {
+	for _, n := range share.Rows(t, []int{1, 2, 4, 9}) {
 		for _, opts := range [][]stage.Option{nil, {keyed.PerKey()}, {keyed.Pinned()}, {stage.Window(7)}} {
 			const keys, items = 37, 40_000 / raceScale
 			s := newSerial(keys)
@@ -70,7 +71,7 @@ func TestMapKeepsTheOrderOfEachKeyP2(t *testing.T) {
 }
 
 func TestOrderedMapKeepsTheOrderOfTheInputP1(t *testing.T) {
-	for _, n := range []int{1, 2, 4, 9} {
+	for _, n := range share.Rows(t, []int{1, 2, 4, 9}) {
 		for _, opts := range [][]stage.Option{nil, {keyed.PerKey()}, {keyed.Pinned()}, {stage.Window(7)}} {
 			const keys, items = 37, 40_000 / raceScale
 			s := newSerial(keys)

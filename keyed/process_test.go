@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -30,7 +31,7 @@ func (m *machine) step(v, keys int) error {
 
 func TestProcessGivesEachKeyItsOwnStateInOrderP2(t *testing.T) {
 	const keys, items = 97, 60_000 / raceScale
-	for _, n := range []int{stage.Inline, 1, 2, 5} {
+	for _, n := range share.Rows(t, []int{stage.Inline, 1, 2, 5}) {
 		for name, opts := range map[string][]stage.Option{
 			"hashed": nil, "per key": {keyed.PerKey()}, "pinned": {keyed.Pinned()}, "window 5": {stage.Window(5)},
 		} {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/keyed"
 )
 
@@ -250,6 +251,7 @@ func TestShardedCountsWaitsForLocks(t *testing.T) {
 
 // Nothing in a map may depend on how many Ps there were when it was made.
 func TestShardedCountsUnderAnyGOMAXPROCS(t *testing.T) { // C69
+	share.Once(t)
 	const goroutines, rounds = 64, 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(32))
 	maps := []*keyed.Sharded[int, int]{keyed.NewSharded[int, int](32)}

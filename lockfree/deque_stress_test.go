@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/lockfree"
 )
 
@@ -33,6 +34,7 @@ func inTime(t testing.TB, n int) int {
 // pushes in bursts that make the deque grow, pops, and finds it empty, and thieves
 // steal one by one and in batches.
 func TestDequeHandsOutEveryValueExactlyOnce(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	type item struct{ id, check int }
 	const thieves = 4
@@ -119,6 +121,7 @@ func TestDequeHandsOutEveryValueExactlyOnce(t *testing.T) {
 // The last item is where owner and thief meet: one of them has it. C56: however often
 // either finds nothing, nobody sees a length that cannot be.
 func TestDequeLastItemGoesToOneOfTwo(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	rounds := scaled(t, 100_000)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed95b73fdc/sluice/internal/history"
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/lockfree"
 )
 
@@ -125,6 +126,7 @@ func spscPiece(of func() spsc) func(r *history.Recorder) {
 }
 
 func TestSPSCIsLinearizable(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	for _, procs := range []int{1, 2, 4} {
 		func() {

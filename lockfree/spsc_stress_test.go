@@ -6,12 +6,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/lockfree"
 )
 
 // C59, C71, C74: everything arrives once, whole and in order, in rings that are
 // always full or always empty, with cursors that wrap on the way.
 func TestSPSCKeepsFullOrder(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	type item struct{ id, check int }
 	fulls, empties := 0, 0
@@ -95,6 +97,7 @@ func TestSPSCKeepsFullOrder(t *testing.T) {
 // What was pushed before Close is taken out, what was refused is not, whoever calls
 // Close in the middle of whatever.
 func TestSPSCCloseDrawsOneLine(t *testing.T) {
+	share.Once(t)
 	perturb(t)
 	rounds := scaled(t, 2_000)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))

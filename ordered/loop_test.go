@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 )
 
@@ -76,6 +77,7 @@ func TestP1P3C33LoopKeepsTheScheduleOfItsCallsExactly(t *testing.T) {
 
 // What stands after the receive runs alone: without the chain this is a race.
 func TestP1LoopLetsOneCallWriteAtATime(t *testing.T) {
+	share.Once(t)
 	size := 20_000
 	if raced {
 		size = 5_000

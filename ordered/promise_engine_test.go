@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -21,7 +22,7 @@ import (
 
 // P3: f is cheap for a while, so that items share cells, and then blocks.
 func TestP3ExactlyNCallsRunAlsoWhenCheapCallsSuddenlyBlock(t *testing.T) {
-	for _, o := range ops {
+	for _, o := range share.Rows(t, ops) {
 		t.Run(o.name, func(t *testing.T) {
 			for _, n := range sizes(1, 2, 8, 32) {
 				for _, w := range sizes(0, 1, 3*n+1) {
@@ -97,7 +98,7 @@ func TestP3P4C45ExactlyAWindowIsStartedBehindAStuckItem(t *testing.T) {
 // P13: a result is taken at the instant at which it and all before it are
 // done; so a slow call holds up no result before it, not even in its cell.
 func TestP13ResultIsTakenAtTheInstantItsPrefixIsDone(t *testing.T) {
-	for _, o := range ops {
+	for _, o := range share.Rows(t, ops) {
 		for _, n := range []int{1, 2, 8, 64} {
 			for _, cheap := range []int{0, 500} {
 				for _, round := range sizes(0, 1, 2, 3, 4, 5, 6, 7, 8, 9) {
@@ -132,7 +133,7 @@ func TestP13ResultIsTakenAtTheInstantItsPrefixIsDone(t *testing.T) {
 
 // P8: the first error in input order, in every run.
 func TestP8FirstErrorInInputOrderIsTheSameInEveryRun(t *testing.T) {
-	for _, o := range all {
+	for _, o := range share.Rows(t, all) {
 		for _, n := range []int{stage.Inline, 1, 2, 8, 32} {
 			for round := range 50 {
 				if (raced || o.strategy != ordered.Cells) && (round%5 > 0 || n < 2) {
@@ -162,7 +163,7 @@ func TestP8FirstErrorInInputOrderIsTheSameInEveryRun(t *testing.T) {
 
 // P6: cancelled while calls are stuck, with unclaimed items in their cells.
 func TestP6CancelStartsNoCallAndEndsThoseThatRun(t *testing.T) {
-	for _, o := range all {
+	for _, o := range share.Rows(t, all) {
 		for _, n := range []int{1, 2, 8} {
 			for _, cheap := range []int{0, 700} {
 				synctest.Test(t, func(t *testing.T) {
@@ -197,7 +198,7 @@ func TestP6CancelStartsNoCallAndEndsThoseThatRun(t *testing.T) {
 
 // P7: downstream holds an item until the window is full, and then stops.
 func TestP7ExactlyTheWindowIsStartedInVain(t *testing.T) {
-	for _, o := range ops {
+	for _, o := range share.Rows(t, ops) {
 		if o.flat {
 			continue
 		}
@@ -231,7 +232,7 @@ func thrower(v any) { panic(v) }
 
 // P9: raised in the terminal's goroutine, or in the item's place.
 func TestP9PanicsAndGoexitsHaveTheirPlace(t *testing.T) {
-	for _, o := range all {
+	for _, o := range share.Rows(t, all) {
 		for _, n := range []int{stage.Inline, 1, 2, 8} {
 			if o.strategy != ordered.Cells && n < 2 {
 				continue

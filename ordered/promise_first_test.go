@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -60,7 +61,7 @@ func TestP7FirstReturnsAtTheInstantItIsCertain(t *testing.T) {
 
 // While the match is being found, exactly a window of items is in work.
 func TestP7FirstStartsAtMostAWindowInVain(t *testing.T) {
-	for _, n := range []int{1, 2, 4, 8} {
+	for _, n := range share.Rows(t, []int{1, 2, 4, 8}) {
 		for _, w := range []int{0, 1, n, 3*n + 1, 200} {
 			for _, at := range []int{0, 1, 64, 500} {
 				for _, cheap := range []bool{true, false} {
@@ -103,7 +104,7 @@ func TestP7FirstStartsAtMostAWindowInVain(t *testing.T) {
 
 // An error before the match is the answer, in every run; one behind it is not.
 func TestP8FirstReturnsWhatComesFirstInEveryRun(t *testing.T) {
-	for _, n := range []int{stage.Inline, 1, 2, 4, 8} {
+	for _, n := range share.Rows(t, []int{stage.Inline, 1, 2, 4, 8}) {
 		for _, c := range []struct{ fails, matches int }{{10, 20}, {20, 10}, {0, 1}, {1, 0}, {5, 1000}, {1000, 5}, {1000, 1000}} {
 			for _, inStream := range []bool{false, true} {
 				for round := range 20 {
@@ -216,7 +217,7 @@ func TestP7P9FirstCancelsWhatItNeedsNoMore(t *testing.T) {
 
 // First, of every position and size.
 func TestP1FirstFindsTheFirst(t *testing.T) {
-	for _, n := range []int{stage.Inline, 1, 2, 8} {
+	for _, n := range share.Rows(t, []int{stage.Inline, 1, 2, 8}) {
 		for size := range 130 {
 			for _, at := range []int{0, 1, 62, 63, 64, 65, 128, size - 1, size} {
 				v, found, err := ordered.First(t.Context(), stage.FromSlice(upTo(size)), n, func(_ context.Context, v int) (bool, error) { return v >= at, nil })

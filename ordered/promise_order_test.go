@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -63,6 +64,7 @@ func TestP1OutputIsInInputOrderWhateverTheCallsTake(t *testing.T) {
 
 // The same while the scheduler is made to interleave, on 1, 2, 4 processors.
 func TestP1OutputIsInInputOrderWhateverTheScheduler(t *testing.T) {
+	share.Once(t)
 	for _, procs := range []int{1, 2, 4} {
 		old := runtime.GOMAXPROCS(procs)
 		for _, o := range all {
@@ -154,7 +156,7 @@ func dropped(t *testing.T, by ordered.Strategy, n, w, keep int) {
 
 // Streams of any length, one after the other, each in its order.
 func TestP1FlatMapEmitsStreamAfterStream(t *testing.T) {
-	for _, by := range strategies {
+	for _, by := range share.Rows(t, strategies) {
 		for _, c := range [][2]int{{stage.Inline, 0}, {1, 0}, {1, 2}, {3, 0}, {3, 1}, {3, 50}, {8, 0}, {8, 2}, {8, 50}} {
 			n, w := c[0], c[1]
 			synctest.Test(t, func(t *testing.T) {
@@ -205,7 +207,7 @@ func TestP1FlatMapPassesAnEndlessStreamOn(t *testing.T) {
 // and what is left when errors are dropped keeps its order.
 func TestP1C08CollectedResultsAreInTheOrderOfSubmission(t *testing.T) {
 	const size = 1000
-	for _, o := range all {
+	for _, o := range share.Rows(t, all) {
 		for _, failing := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				in := o.over(stage.FromSlice(upTo(size)), 16, func(_ context.Context, v int) error {
@@ -236,7 +238,7 @@ func TestP1C33ReassemblyNeedsNoLaterItem(t *testing.T) {
 	if raced {
 		rounds = 20
 	}
-	for _, o := range all {
+	for _, o := range share.Rows(t, all) {
 		for round := range rounds {
 			synctest.Test(t, func(t *testing.T) {
 				const n = 8
@@ -287,7 +289,7 @@ func TestP1RandomChainsDoWhatALoopDoes(t *testing.T) {
 		rounds = 1
 	}
 	if testing.Short() || raced {
-		rounds = min(rounds, 100)
+		rounds = share.Times(min(rounds, 100))
 	}
 	for ; rounds > 0 && !t.Failed(); rounds-- {
 		synctest.Test(t, func(t *testing.T) { randomChain(t, seed) })

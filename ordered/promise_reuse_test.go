@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -33,7 +34,7 @@ func TestP1NoItemIsTouchedAfterItsCellIsGivenBack(t *testing.T) {
 		}()),
 	}
 	for name, src := range sources {
-		for _, n := range []int{2, 4, 8} {
+		for _, n := range share.Rows(t, []int{2, 4, 8}) {
 			for round := range rounds {
 				m := ordered.Map(src, n, func(_ context.Context, v int) (int, error) { spin(500 + v%977); return v, nil })
 				next := 0

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -20,7 +21,7 @@ import (
 // P5: by whatever road a run ends, its calls have returned and its source is
 // closed before the terminal does.
 func TestP5EveryRoadOutOfARunLeavesNothing(t *testing.T) {
-	for _, o := range all {
+	for _, o := range share.Rows(t, all) {
 		for road, f := range map[string]func(context.Context, stage.Stream[int]) error{
 			"end": func(ctx context.Context, in stage.Stream[int]) error { return stage.Discard(ctx, stage.Take(in, 90)) },
 			"error": func(ctx context.Context, in stage.Stream[int]) error {
@@ -513,7 +514,7 @@ func TestP3ResizableStageFollowsItsParallelism(t *testing.T) {
 
 // A stage may be resized by somebody else until it has ended, and while it does.
 func TestP5ResizingAStageThatEndsIsHarmless(t *testing.T) {
-	for _, o := range all {
+	for _, o := range share.Rows(t, all) {
 		p := stage.NewParallelism(1)
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		go func() {
@@ -528,7 +529,7 @@ func TestP5ResizingAStageThatEndsIsHarmless(t *testing.T) {
 				}
 			}
 		}()
-		for range 200 {
+		for range share.Times(200) {
 			in := o.over(stage.FromSlice(upTo(50)), 1, func(context.Context, int) error { return nil }, stage.Resizable(p))
 			if _, ok, err := stage.First(t.Context(), in); !ok || err != nil {
 				t.Errorf("%s: %v, %v", o.name, ok, err)

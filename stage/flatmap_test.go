@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -27,7 +28,7 @@ var flats = map[string]struct {
 // everyFlat runs test for each of them, for several n.
 func everyFlat(t *testing.T, test func(t *testing.T, n int, flat flatFunc, want wantFunc)) {
 	for name, way := range flats {
-		for _, n := range []int{stage.Inline, 1, 2, 8} {
+		for _, n := range share.Rows(t, []int{stage.Inline, 1, 2, 8}) {
 			t.Run(fmt.Sprint(name, "/", n), func(t *testing.T) {
 				test(t, n, func(in stage.Stream[int], f func(int) stage.Stream[int], opts ...stage.Option) stage.Stream[int] {
 					return way.flat(in, n, func(_ context.Context, v int) stage.Stream[int] { return f(v) }, opts...)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -20,7 +21,7 @@ func TestMergeEmitsTheItemsOfAllAndEachStreamsInOrder(t *testing.T) {
 	wantSet(t, stage.Merge(items(), items(1), items(2, errA), items(errB)), 1, 2, errA, errB)
 	for _, width := range []int{2, 3, 20} {
 		for _, step := range []int{0, 1, 7} {
-			const each = 2000
+			each := rounds(2000)
 			var ins []stage.Stream[int]
 			for i := range width {
 				src := &script{step: step}
@@ -188,7 +189,7 @@ func TestMergeOfManyStreamsThatFailAtOnceReturnsOneErrorC37(t *testing.T) {
 	fails := func(err error) func(context.Context, int) (int, error) {
 		return func(context.Context, int) (int, error) { return 0, err }
 	}
-	for range rounds(1000) {
+	for range share.Times(rounds(1000)) {
 		var ins []stage.Stream[int]
 		for _, err := range []error{errA, errB} {
 			in := stage.Map(naturals(), 2, id)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -103,7 +105,7 @@ func TestP10NoAllocationPerItem(t *testing.T) {
 // A run of any length has n goroutines for each stage at most, and none for a
 // stage that is inline.
 func TestP10GoroutinesDoNotGrow(t *testing.T) {
-	for _, op := range cellOps {
+	for _, op := range share.Rows(t, cellOps) {
 		for _, n := range []int{stage.Inline, 1, 4, 1000} {
 			synctest.Test(t, func(t *testing.T) {
 				var most atomic.Int64
@@ -199,7 +201,13 @@ func TestP10C50WhatHasPassedIsNotKeptAlive(t *testing.T) {
 			}
 		},
 	}
-	for chain, over := range chains {
+	var names []string
+	for name := range chains {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, chain := range share.Rows(t, names) {
+		over := chains[chain]
 		for terminal, run := range terminals {
 			t.Run(chain+"/"+terminal, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -17,7 +18,7 @@ import (
 
 func TestP13NWorkersTakeTheirExactShareOfTheTime(t *testing.T) {
 	const items, cost = 100, 10 * time.Millisecond
-	for _, r := range engineRuns() {
+	for _, r := range share.Rows(t, engineRuns()) {
 		for _, n := range []int{stage.Inline, 1, 2, 3, 7, 100, 150} {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
@@ -64,7 +65,7 @@ var shapes = map[string]func(i int) time.Duration{
 // order, at which all before it are; also if f was cheap before, so that it
 // shares a cell with calls that are stuck.
 func TestP13ResultIsTakenAtTheInstantItIsDone(t *testing.T) {
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		t.Run(op.name, func(t *testing.T) {
 			for shape, takes := range shapes {
 				for _, n := range sizes(2, 1, 64, 8) {
@@ -143,7 +144,7 @@ func TestP13CallBeginsAtTheInstantTheItemComes(t *testing.T) {
 // C33: the calls end in every kind of order, the last one with nothing behind
 // it, and all results are there at that instant.
 func TestP13C33NothingIsHeldBackUntilSomethingElseComes(t *testing.T) {
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		for round := range 100 {
 			synctest.Test(t, func(t *testing.T) {
 				const n = 8
@@ -198,7 +199,7 @@ func TestP13C33NothingIsHeldBackUntilSomethingElseComes(t *testing.T) {
 
 // C08: later items are done first.
 func TestP13C08ResultsOfEarlierItemsTakeLonger(t *testing.T) {
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		if op.order != stage.InOrder {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -20,7 +21,7 @@ import (
 
 // f is cheap for a while, so that items share cells, and then blocks.
 func TestP3ExactlyNCallsRunAlsoWhenCheapCallsSuddenlyBlock(t *testing.T) {
-	for _, r := range engineRuns() {
+	for _, r := range share.Rows(t, engineRuns()) {
 		t.Run(r.name, func(t *testing.T) {
 			for _, n := range sizes(1, 2, 3, 8, 32) {
 				windows := []int{0, 1, 3*n + 1}
@@ -72,7 +73,7 @@ func blockAfter(t *testing.T, r engineRun, n, w, cheap int) {
 // Some calls are stuck, in one cell or in several; the workers that are left
 // do everything that the window lets them have.
 func TestP3StuckCallsKeepNoItemFromStarting(t *testing.T) {
-	for _, r := range engineRuns() {
+	for _, r := range share.Rows(t, engineRuns()) {
 		t.Run(r.name, func(t *testing.T) {
 			for _, n := range sizes(2, 3, 8) {
 				windows, aparts := sizes(0, n, 300), []int{37, 1}
@@ -135,7 +136,7 @@ func stuckIn(t *testing.T, r engineRun, n, w, stuck, apart int) {
 
 // Items come one at a time, and calls end one at a time.
 func TestP3ATrickleOfItemsStartsACallForEach(t *testing.T) {
-	for _, r := range engineRuns() {
+	for _, r := range share.Rows(t, engineRuns()) {
 		t.Run(r.name, func(t *testing.T) {
 			for _, n := range []int{1, 2, 4, 8} {
 				for _, cheap := range []int{0, 300} {
@@ -190,7 +191,7 @@ func trickle(t *testing.T, r engineRun, n, cheap int) {
 // A lull in the source finds nobody asleep at the wrong time: long stretches
 // of cheap calls and barriers that n calls have to reach, in turns.
 func TestP3NCallsMeetAtBarrierAfterBarrier(t *testing.T) {
-	for _, r := range unordered() {
+	for _, r := range share.Rows(t, unordered()) {
 		t.Run(r.name, func(t *testing.T) {
 			for _, n := range []int{2, 3, 4, 8} {
 				synctest.Test(t, func(t *testing.T) {
@@ -206,6 +207,7 @@ func TestP3NCallsMeetAtBarrierAfterBarrier(t *testing.T) {
 // C59: the same on the machine's clock and on one processor, where whoever
 // spins keeps the others from running.
 func TestP3NCallsMeetInRealTimeOnAnyNumberOfProcessors(t *testing.T) {
+	share.Once(t)
 	for _, procs := range []int{1, 2, 4} {
 		old := runtime.GOMAXPROCS(procs)
 		for _, r := range unordered() {
@@ -305,7 +307,7 @@ func TestP3ReduceRunsNCalls(t *testing.T) {
 
 // Every stage of a chain has its n calls.
 func TestP3EveryStageOfAChainRunsItsCalls(t *testing.T) {
-	for _, op := range cellOps {
+	for _, op := range share.Rows(t, cellOps) {
 		t.Run(op.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ns := []int{3, 5, 2, 8}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -60,7 +61,7 @@ func TestP4ExplicitWindowIsExact(t *testing.T) {
 		},
 	}
 	const size = 900
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		t.Run(op.name, func(t *testing.T) {
 			for name, f := range speeds {
 				for _, n := range sizes(1, 2, 8) {
@@ -85,7 +86,7 @@ func TestP4ExplicitWindowIsExact(t *testing.T) {
 }
 
 func TestP4DefaultWindowIsNWhileSlow(t *testing.T) {
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		t.Run(op.name, func(t *testing.T) {
 			for _, n := range []int{1, 2, 3, 8, 32} {
 				synctest.Test(t, func(t *testing.T) {
@@ -104,7 +105,7 @@ func TestP4DefaultWindowIsNWhileSlow(t *testing.T) {
 // At most 64·n while cheap, and n again once it has become slow.
 func TestP4DefaultWindowShrinksToNWhenCheapBecomesSlow(t *testing.T) {
 	const cheap = 5000
-	for _, op := range cellOps {
+	for _, op := range share.Rows(t, cellOps) {
 		t.Run(op.name, func(t *testing.T) {
 			for _, n := range []int{1, 2, 3, 8} {
 				synctest.Test(t, func(t *testing.T) {
@@ -204,7 +205,7 @@ func TestP4SlowConsumerHoldsOneItem(t *testing.T) {
 
 // The bound of ForEach and its kind is on what they have not finished.
 func TestP4TerminalsHoldAtMostTheirWindow(t *testing.T) {
-	for _, r := range ends {
+	for _, r := range share.Rows(t, ends) {
 		for _, n := range []int{2, 4, 8} {
 			for _, w := range []int{0, 1, n, 3 * n} {
 				if !r.opts && w > 0 {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -175,7 +176,7 @@ func TestP5NothingIsLeftWhateverRoadTheRunTakes(t *testing.T) {
 	}
 	for road, run := range roads {
 		t.Run(road, func(t *testing.T) {
-			for _, op := range engineOps {
+			for _, op := range share.Rows(t, engineOps) {
 				if op.name == "Filter" || op.name == "FilterMap" || op.name == "TryFunc/AnyOrder" {
 					continue // Map's and Catch's will do
 				}
@@ -239,7 +240,7 @@ func TestP5C01EarlyStopEndsTheProducer(t *testing.T) {
 
 // C37: all stages of a chain fail at the same time, in each of many runs.
 func TestP5C37FourStagesFailAtOnce(t *testing.T) {
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		for range 100 {
 			synctest.Test(t, func(t *testing.T) {
 				src := &tally{t: t, size: 100}
@@ -265,7 +266,7 @@ func TestP5C37FourStagesFailAtOnce(t *testing.T) {
 
 // C38: an error in the middle of a queue, with one worker.
 func TestP5C38ErrorInTheMiddleOfAQueueOfOne(t *testing.T) {
-	for _, r := range engineRuns() {
+	for _, r := range share.Rows(t, engineRuns()) {
 		for range 300 {
 			err := r.run(t.Context(), stage.FromSlice(upTo(7)), 1, func(_ context.Context, v int) error {
 				if v == 3 {
@@ -336,7 +337,7 @@ func TestP5NothingStartsBeforeItIsAskedFor(t *testing.T) {
 // goroutines and its source have ended before what comes next is read.
 func TestP5StageThatIsDoneIsGoneBeforeTheNextOneIsRead(t *testing.T) {
 	none := func(context.Context, int) error { return nil }
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		for _, n := range sizes(stage.Inline, 1, 4) {
 			synctest.Test(t, func(t *testing.T) {
 				all, some, last := &tally{t: t, size: 200}, &tally{t: t, size: 1 << 20}, &tally{t: t, size: 200}

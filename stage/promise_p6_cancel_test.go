@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -21,7 +22,7 @@ var errStop = errors.New("stop")
 // The calls are stuck, alone or with the unclaimed rest of their cells, when
 // the context is cancelled from outside.
 func TestP6CancelFromOutsideStartsNoCallAndEndsThoseThatRun(t *testing.T) {
-	for _, r := range engineRuns() {
+	for _, r := range share.Rows(t, engineRuns()) {
 		t.Run(r.name, func(t *testing.T) {
 			for _, n := range []int{1, 2, 4, 8} {
 				for _, cheap := range []int{0, 1000} {
@@ -66,7 +67,7 @@ func cancelOutside(t *testing.T, r engineRun, n, cheap int) {
 
 // C44: the function cancels the run that it is part of.
 func TestP6C44CancelFromInsideF(t *testing.T) {
-	for _, r := range engineRuns() {
+	for _, r := range share.Rows(t, engineRuns()) {
 		t.Run(r.name, func(t *testing.T) {
 			for _, n := range []int{stage.Inline, 1, 2, 4, 8} {
 				for _, at := range []int{0, 1, 63, 64, 65, 1000} {
@@ -152,7 +153,7 @@ func TestP6TerminalReturnsTheCause(t *testing.T) {
 		"cheap":  func(context.Context, int) error { return nil },
 	}
 	for _, e := range endings {
-		for _, r := range engineRuns() {
+		for _, r := range share.Rows(t, engineRuns()) {
 			for _, n := range []int{stage.Inline, 1, 3} {
 				for name, f := range fs {
 					synctest.Test(t, func(t *testing.T) {
@@ -246,7 +247,7 @@ func TestP6RealErrorThatCameFirstIsNotMasked(t *testing.T) {
 // The same, where the worker that has made the error goes on to the item at
 // which the run is cancelled, and the terminal waits for what comes first.
 func TestP6ErrorOfTheItemBeforeTheCancelIsNotMasked(t *testing.T) {
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		for range 50 {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -118,7 +119,7 @@ func TestP7RunningCallsAreCancelledAtOnce(t *testing.T) {
 		},
 	}
 	for name, terminal := range terminals {
-		for _, op := range engineOps {
+		for _, op := range share.Rows(t, engineOps) {
 			for _, n := range []int{2, 4, 8} {
 				for _, cheap := range []int{0, 300} {
 					synctest.Test(t, func(t *testing.T) {

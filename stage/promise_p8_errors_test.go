@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -18,7 +19,7 @@ import (
 
 func TestP8FirstErrorInInputOrderIsTheSameInEveryRun(t *testing.T) {
 	fails := func(v int) bool { return v > 20 && v%3 == 1 } // 22 is the first
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		if op.order != stage.InOrder {
 			continue
 		}
@@ -50,7 +51,7 @@ func TestP8FirstErrorInInputOrderIsTheSameInEveryRun(t *testing.T) {
 // Errors of the source, of an earlier stage, and of this one, each in its
 // place, and none given to f.
 func TestP8ErrorsOfUpstreamPassInTheirPlace(t *testing.T) {
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		for _, n := range []int{stage.Inline, 1, 2, 8} {
 			mixed := stage.Map(stage.FromSlice(upTo(1000)), stage.Inline, func(_ context.Context, v int) (int, error) {
 				if v%10 == 3 {
@@ -148,7 +149,7 @@ func TestP8C03CompanionResultsAreZeroWithAnError(t *testing.T) {
 	for from, in := range sources {
 		for name, run := range terminals {
 			for _, n := range []int{stage.Inline, 1, 3} {
-				for range 20 {
+				for range rounds(20) {
 					r := run(t.Context(), in, n)
 					if r.err != nil && !r.zero {
 						t.Errorf("%s from %q, n=%d: a result along with %v", name, from, n, r.err)

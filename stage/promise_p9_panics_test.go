@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -63,7 +64,7 @@ func checkPanic(t *testing.T, where string, v any, stageName string, value any) 
 // Every function that takes one of the user's, in a worker, inline, and in the
 // terminal's goroutine; alone, and as the upstream of another stage's worker.
 func TestP9PanicIsRaisedInTheTerminalsGoroutine(t *testing.T) {
-	for _, r := range engineRuns() {
+	for _, r := range share.Rows(t, engineRuns()) {
 		t.Run(r.name, func(t *testing.T) {
 			for _, n := range []int{stage.Inline, 1, 2, 8} {
 				for _, at := range []int{0, 1, 700} {
@@ -94,7 +95,7 @@ func TestP9PanicIsRaisedInTheTerminalsGoroutine(t *testing.T) {
 }
 
 func TestP9PanicUpstreamOfAnotherStagesWorkers(t *testing.T) {
-	for _, down := range engineRuns() {
+	for _, down := range share.Rows(t, engineRuns()) {
 		for _, up := range engineOps {
 			for _, n := range sizes(stage.Inline, 1, 3) {
 				for _, m := range []int{1, 3} {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -33,7 +34,7 @@ func survivors(ctx context.Context, op engineOp, size, n int, f work, is func(er
 }
 
 func TestP9RecoverPanicsMakesThemErrorsInTheirPlace(t *testing.T) {
-	for _, op := range cellOps {
+	for _, op := range share.Rows(t, cellOps) {
 		t.Run(op.name, func(t *testing.T) {
 			for _, n := range []int{stage.Inline, 1, 2, 8} {
 				for _, slow := range []bool{false, true} {
@@ -131,7 +132,7 @@ func TestP9C18WorkersThatPanickedAreReplaced(t *testing.T) {
 // C10: the item of a call that ended its goroutine has an error in its place,
 // all others are run, and by n workers as before.
 func TestP9C10GoexitIsTheItemsErrorAndCostsNoWorker(t *testing.T) {
-	for _, op := range cellOps {
+	for _, op := range share.Rows(t, cellOps) {
 		for _, n := range []int{1, 2, 10} {
 			for _, every := range []int{1, 2, 7} {
 				synctest.Test(t, func(t *testing.T) {
@@ -171,7 +172,7 @@ func TestP9C10GoexitIsTheItemsErrorAndCostsNoWorker(t *testing.T) {
 
 // Without a Catch it ends the run, with the stage's name in the error.
 func TestP9GoexitInAWorkerEndsTheRunWithAnError(t *testing.T) {
-	for _, r := range engineRuns() {
+	for _, r := range share.Rows(t, engineRuns()) {
 		for _, n := range []int{1, 2, 8} {
 			if n == 1 && (r.name == "ForEach" || r.name == "To") {
 				continue // see the next test
@@ -264,7 +265,7 @@ func TestP9GoexitElsewhereEndsTheRunWithAnError(t *testing.T) {
 
 // C10's mocks: FailNow of a test is a Goexit, with whatever else was going on.
 func TestP9GoexitAndPanicsAmongOtherFailures(t *testing.T) {
-	for _, op := range cellOps {
+	for _, op := range share.Rows(t, cellOps) {
 		for _, n := range []int{1, 4} {
 			got, caught, err := survivors(t.Context(), op, 3000, n, func(_ context.Context, v int) error {
 				switch v % 10 {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -118,7 +119,7 @@ func TestResizableStagesFollowAtOnceUpwardAndAsCallsEndDownwardP3(t *testing.T) 
 // them begins before fewer than n run.
 func TestLoweredParallelismIsNeverExceededByItemsThatShareACellP3(t *testing.T) {
 	for name, run := range resized {
-		for _, n := range []int{2, 3, 8} {
+		for _, n := range share.Rows(t, []int{2, 3, 8}) {
 			synctest.Test(t, func(t *testing.T) {
 				p := stage.NewParallelism(n)
 				const lower, size = 2000, 6000
@@ -166,7 +167,7 @@ func TestResizingAtRandomLosesNothingAndKeepsOrderP1(t *testing.T) {
 				}
 			}
 		}()
-		size := 10_000
+		size := rounds(10_000)
 		seen := make([]atomic.Int32, size)
 		err := run(t.Context(), items(numbers(size)...), 4, func(_ context.Context, v int) error {
 			seen[v].Add(1)
@@ -201,7 +202,7 @@ func TestResizingAStageThatEndsIsHarmlessP5(t *testing.T) {
 				}
 			}
 		}()
-		for range 300 {
+		for range rounds(300) {
 			if err := run(t.Context(), items(0, 1, 2, errA, 3, 4), 1, func(context.Context, int) error { return nil }, stage.Resizable(p)); err != errA {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -19,7 +20,7 @@ import (
 // Every item comes out once, in order where that is promised, for all n,
 // windows and sizes of the input that lie around a limit.
 func TestP1EveryItemComesOutOnceForAnyNAndWindow(t *testing.T) {
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		t.Run(op.name, func(t *testing.T) {
 			for _, n := range sizes(1, stage.Inline, 2, 3, 100, 8) {
 				for _, w := range []int{0, 1, 3, 50} {
@@ -42,12 +43,15 @@ func TestP1EveryItemComesOutOnceForAnyNAndWindow(t *testing.T) {
 // The same while the scheduler is made to interleave: calls that yield, a
 // reader that yields, on 1, 2, 4 and 8 processors.
 func TestP1EveryItemComesOutOnceWhateverTheScheduler(t *testing.T) {
+	size := 500
+	if raced {
+		size = 250 // four cells
+	}
 	for _, procs := range sizes(2, 1, 8, 4) {
 		old := runtime.GOMAXPROCS(procs)
 		for _, op := range engineOps {
 			for _, n := range []int{1, 2, 4, 8} {
 				for _, w := range []int{0, 1, n, 3*n + 1} {
-					const size = 500
 					in := op.over(stage.FromSlice(upTo(size)), n, func(_ context.Context, v int) error {
 						// Now and then for long enough that others take over what is
 						// left of the cell, just as its owner comes back.
@@ -88,7 +92,8 @@ func TestP5ThousandsOfRunsOfAllKindsAtOnce(t *testing.T) {
 	}
 	double := func(_ context.Context, v int) (int, error) { return 2 * v, nil }
 	var all sync.WaitGroup
-	for k := range runs {
+	for k := range share.Times(runs) {
+		k += runs * runtime.GOMAXPROCS(0) // other ones with other processors
 		all.Go(func() {
 			op := engineOps[k%len(engineOps)]
 			in := op.over(stage.FromSlice(upTo(100)), 1+k%5, func(context.Context, int) error { return nil })
@@ -103,7 +108,7 @@ func TestP5ThousandsOfRunsOfAllKindsAtOnce(t *testing.T) {
 
 // One stream, run many times and at the same time.
 func TestP5AStreamRunTwiceRunsTwice(t *testing.T) {
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		for _, n := range []int{stage.Inline, 1, 4} {
 			src := &tally{t: t, size: 300}
 			var calls atomic.Int64
@@ -192,6 +197,7 @@ func TestP6C44FMayAskAboutItsOwnRun(t *testing.T) {
 // C59: every item is a hand-over between goroutines that would have to leave
 // the one processor to each other. A spin that does not would take 10 ms each.
 func TestP3C59HandOversOnOneProcessor(t *testing.T) {
+	share.Once(t)
 	old := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(old)
 	const items = 5_000
@@ -209,7 +215,7 @@ func TestP3C59HandOversOnOneProcessor(t *testing.T) {
 
 // Chains of stages of all kinds, each of them cancelled, broken off or let run.
 func TestP1LongChainsOfStages(t *testing.T) {
-	for _, n := range []int{stage.Inline, 1, 2, 4} {
+	for _, n := range share.Rows(t, []int{stage.Inline, 1, 2, 4}) {
 		in := stage.FromSlice(upTo(500))
 		var calls atomic.Int64
 		for range 3 {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -212,6 +213,7 @@ func TestWaitForTheOutsideIsNoStall(t *testing.T) {
 }
 
 func TestStageThatIsReleasedByItsScopeIsNoStall(t *testing.T) {
+	share.Once(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	// A stop that comes together with an item: the worker leaves without a word,
 	// the consumer is released with it, and for a moment nobody is counted.
@@ -242,7 +244,7 @@ func TestStageThatIsReleasedByItsScopeIsNoStall(t *testing.T) {
 
 func TestRunThatCanGoOnIsNoStall(t *testing.T) {
 	// As tight as it can be: branches of one item, read in step.
-	for range 15 {
+	for range share.Times(15) {
 		tees := stage.Tee(items(numbers(200)...), 3, stage.Window(1))
 		var want []any
 		for i := range 200 {

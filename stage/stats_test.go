@@ -309,6 +309,7 @@ func TestWorkersCarryTheNameOfTheirStageAsALabelP12(t *testing.T) {
 			if err := stage.Discard(t.Context(), blocked); err != nil {
 				t.Error(err)
 			}
+			synctest.Wait() // whoever has said that he is done is gone
 			if k := labelCount(t, name); k != 0 {
 				t.Errorf("%s: %d goroutines carry the label after the run", how, k)
 			}

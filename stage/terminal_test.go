@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -467,7 +468,7 @@ func TestThousandsOfRunsAtOnce(t *testing.T) {
 		return nil
 	}), 3, id)
 	evens, odds := stage.Split(in, even)
-	for i := range rounds(5000) {
+	for i := range share.Times(rounds(5000)) {
 		wg.Go(func() {
 			got, err := stage.Collect(t.Context(), stage.Take(stage.Merge(evens, odds), 1+i%20))
 			if len(got) != 1+i%20 || err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -287,7 +288,7 @@ func (g *grower) run(t *testing.T, s grown) {
 }
 
 func TestRandomTopologiesEmitAllTheirItemsAndNeverStall(t *testing.T) {
-	seeds(t, 1500, func(t *testing.T, seed uint64) {
+	seeds(t, share.Times(1500), func(t *testing.T, seed uint64) {
 		synctest.Test(t, func(t *testing.T) {
 			g := &grower{r: rand.New(rand.NewPCG(seed, 0)), quit: make(chan struct{})}
 			naps := rand.New(rand.NewPCG(seed, 1)).Uint64()
@@ -342,7 +343,7 @@ func TestRandomTopologiesEndCleanlyWhenTheyAreCutShort(t *testing.T) {
 }
 
 func TestRandomTopologiesEmitAllTheirItemsInRealTime(t *testing.T) {
-	seeds(t, 1000, func(t *testing.T, seed uint64) {
+	seeds(t, share.Times(1000), func(t *testing.T, seed uint64) {
 		g := &grower{r: rand.New(rand.NewPCG(seed, 0)), quit: make(chan struct{})}
 		g.rest = func() {}
 		if seed%2 == 0 {

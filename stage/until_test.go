@@ -93,7 +93,7 @@ func TestUntilFinishesWhatHasBeenAccepted(t *testing.T) {
 }
 
 func TestUntilLosesNothingWhenItFiresAtAnyMoment(t *testing.T) {
-	for i := range 3000 {
+	for i := range rounds(3000) { // every number of items, before and behind a stage, several times
 		accepted := 0
 		stop := make(chan struct{})
 		in := stage.Until(stage.Generate(func(_ context.Context, yield func(int) bool) error {
