@@ -42,7 +42,7 @@ func Buffer[T any](in Stream[T], size int, overflow backpressure.Overflow, opts 
 	transport, _ := c.Value(overKey{}).(backpressure.Transport)
 	return New(func(s *Scope) Reader[T] {
 		sub := s.Child()
-		b := &buffer[T]{sub: sub, up: Open(sub, in), size: size, overflow: overflow, onDrop: onDrop, over: make(chan struct{}), counted: s.Counted()}
+		b := &buffer[T]{scope: s, sub: sub, up: Open(sub, in), size: size, overflow: overflow, onDrop: onDrop, over: make(chan struct{}), counted: s.Counted()}
 		b.name = s.Label(c.Name, "buffer")
 		b.cons = s.NewWaiter(b.name, func() string { return "its reader waits for an item" })
 		if overflow == backpressure.DropOldest || overflow == backpressure.Latest {
@@ -103,7 +103,8 @@ func typed[F any](fn, option string, v any) (f F) {
 // reader, which takes them out. The pump waits in prod for room, the reader in
 // cons for items; each wakes the other after what it has done.
 type buffer[T any] struct {
-	sub      *Scope
+	scope    *Scope
+	sub      *Scope // of the pump, which cancels it when it fails: the reader goes on
 	up       Reader[T]
 	name     string
 	size     int
@@ -168,7 +169,7 @@ func (b *buffer[T]) snapshot() StageStats {
 
 func (b *buffer[T]) Next(dst []Try[T]) int {
 	if !b.begun {
-		if b.sub.Stopped() {
+		if b.scope.Stopped() {
 			return 0
 		}
 		b.begin()
@@ -184,7 +185,7 @@ func (b *buffer[T]) Next(dst []Try[T]) int {
 		if b.ended.Load() && b.store.empty() {
 			return b.last(dst)
 		}
-		if b.sub.Stopped() {
+		if b.scope.Stopped() {
 			return 0
 		}
 		if yield(&round) {

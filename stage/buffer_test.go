@@ -125,6 +125,39 @@ func TestBufferThatFailsEndsBehindWhatItHolds(t *testing.T) {
 	}
 }
 
+// The reader may come while the pump is about to fail, when what is upstream has been
+// cancelled and the pump has not returned. That is no end: what is held comes, and then the
+// error.
+func TestBufferThatFailsIsNotTakenForOneThatHasEnded(t *testing.T) {
+	for range 10 {
+		overflowed := make(chan int, 1)
+		in := stage.Generate(func(ctx context.Context, yield func(int) bool) error {
+			for range 10_000 { // so that it takes its time to cancel ctx
+				_, cancel := context.WithCancel(ctx)
+				defer cancel()
+			}
+			for v := 0; yield(v); v++ {
+			}
+			return nil
+		})
+		in = stage.Buffer(in, 4, backpressure.Fail, stage.OnDrop(func(v int) { overflowed <- v }))
+		next, dropped := 0, 0
+		err := stage.ForEach(t.Context(), in, 1, func(_ context.Context, v int) error {
+			if v == 0 {
+				dropped = <-overflowed
+			}
+			if v != next {
+				t.Errorf("got %d, want %d", v, next)
+			}
+			next++
+			return nil
+		})
+		if !errors.Is(err, backpressure.ErrOverflow) || next != dropped {
+			t.Fatalf("%d values and then %v, but %d was too much", next, err, dropped)
+		}
+	}
+}
+
 func TestBufferMergesWhatIsTooMuchIfItIsToldHow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := stage.Buffer(items(numbers(101)...), 1, backpressure.Latest, stage.Conflate(func(a, b int) int { return a + b }))
