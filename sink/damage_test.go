@@ -108,7 +108,7 @@ func TestEveryFlippedByteIsFoundOrHarmless(t *testing.T) {
 
 // everyByte is the step from one byte that is damaged to the next: the race
 // detector, which is slow and has nothing to see there, gets some of them.
-const everyByte = 1 + 6*raced01
+const everyByte = 1 + 12*raced01
 
 // flips are the changes that byte i is put through: each bit, or one of them where
 // time is short.

@@ -104,6 +104,16 @@ func fillLog(t testing.TB, l *Log[event], n int) {
 	}
 }
 
+// appendEvents appends n events with one call.
+func appendEvents(t testing.TB, l *Log[event], n int) {
+	t.Helper()
+	recs := make([]event, n)
+	for i := range recs {
+		recs[i] = eventOf(l.Len() + uint64(i))
+	}
+	must[uint64](t)(l.Append(recs...))
+}
+
 // wantEvents checks that the log holds the events first to n-1 and nothing else.
 func wantEvents(t testing.TB, l *Log[event], first, n uint64) {
 	t.Helper()

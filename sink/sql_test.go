@@ -206,12 +206,13 @@ func TestSQLInsertsInOrderInBatches(t *testing.T) {
 // The run returns the error; of the failed batch all values are in or none; and a
 // run that resumes makes it whole, with every value once.
 func TestSQLResumesAfterEachFault(t *testing.T) {
+	const n = 60
 	seen := map[string]int{}
 	for _, lost := range []bool{false, true} {
 		for at := 1; ; at++ {
 			b, db := newBase()
 			b.failAt, b.lost = at, lost
-			in := stage.FromSlice(upTo(120))
+			in := stage.FromSlice(upTo(n))
 			err := SQL(t.Context(), in, db, "INSERT", one, Batch(25), Resume("job/1"))
 			if b.failed == "" {
 				ok(t, err)
@@ -230,9 +231,9 @@ func TestSQLResumesAfterEachFault(t *testing.T) {
 				ok(t, SQL(t.Context(), in, db, "INSERT", one, Resume("job/1")))
 			} else {
 				from := must[int64](t)(Position(t.Context(), db, "job/1"))
-				ok(t, SQL(t.Context(), stage.FromSlice(upTo(120)[from:]), db, "INSERT", one, Resumed("job/1", from)))
+				ok(t, SQL(t.Context(), stage.FromSlice(upTo(n)[from:]), db, "INSERT", one, Resumed("job/1", from)))
 			}
-			wantRows(t, b, 120)
+			wantRows(t, b, n)
 			db.Close()
 		}
 	}

@@ -137,7 +137,7 @@ func TestClosedPipeEndsTheRunQuietly(t *testing.T) {
 				w := &recorder{failAt: 3, err: &os.PathError{Op: "write", Path: "|1", Err: gone}}
 				lines := stage.Map(in, 1, func(_ context.Context, i int) (string, error) { return fmt.Sprint(i), nil })
 				begun := time.Now()
-				if err := Lines(t.Context(), lines, w, FlushAfter(time.Millisecond)); err != nil || !closed {
+				if err := Lines(t.Context(), lines, w, FlushAfter(time.Millisecond), BufferSize(1000)); err != nil || !closed {
 					t.Errorf("every %v: %v; closed %v", every, err, closed)
 				}
 				if took := time.Since(begun); every > 0 && took != 2*every+time.Millisecond {
