@@ -105,6 +105,7 @@ type engine[A any, K comparable, S, B any] struct {
 	guard   bool // some worker is the guard, or has been woken to be
 	grain   int
 	cheap   bool   // calls cost less than to share them out
+	dear    bool   // in the last run they did not
 	offer   int    // at most this much room is offered to upstream's Next
 	pulled  uint64 // items taken from upstream, ever, and those being asked for
 	asked   int    // those
@@ -160,7 +161,7 @@ type worker[A any, K comparable, S, B any] struct {
 	made    int    // items run since began
 	dice    uint64 // with a Load: chooses what is measured
 
-	solo   solo[A, K, S]
+	solo   solo[A, K, S, B]
 	opened atomic.Uint64 // lanes that it gave something and that had nothing
 	closed atomic.Uint64 // lanes that had nothing more when it had run them
 

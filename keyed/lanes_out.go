@@ -19,7 +19,7 @@ const outItems = 64
 // up, and fences only point to what was there before them; so the reader always
 // finds an outlet that it may empty.
 type outlet[B any] struct {
-	tail   atomic.Uint64 // results and fences published; and the bit frozen
+	tail   atomic.Uint64 // results and fences published
 	fenced atomic.Uint64 // of them, fences
 	into   *outbox[B]    // the worker's
 	n      uint64        // those put in
@@ -98,7 +98,7 @@ func (o *outlet[B]) publish() {
 }
 
 // published is the number of results and fences published. Anybody's.
-func (o *outlet[B]) published() uint64 { return o.tail.Load() &^ frozen }
+func (o *outlet[B]) published() uint64 { return o.tail.Load() }
 
 // front is the results from the next one on, up to the position tail, which is
 // beyond, or fewer. The reader's.

@@ -19,7 +19,7 @@ func (e *engine[A, K, S, B]) pull(w *worker[A, K, S, B], room int, alone bool) {
 		e.stat.Blocked += now() - e.full
 		e.full = 0
 	}
-	for i := 0; i < k && e.free.first != nil; i++ { // and not all: others pull too
+	for i := 0; i < k && !alone && e.free.first != nil; i++ { // and not all: others pull too
 		w.free.put(e.free.get())
 	}
 	if e.stealable(w) {
@@ -90,7 +90,7 @@ func (e *engine[A, K, S, B]) route(w *worker[A, K, S, B], items []stage.Try[A], 
 		if e.load != nil {
 			some := sampled(&w.dice)
 			if some {
-				e.load.see(w.keys[i], int(l.index))
+				e.load.see(w.keys[i], int(l.index), 1)
 			}
 			if l.waits != nil {
 				l.waits.comes(some)

@@ -117,7 +117,8 @@ func (e *engine[A, K, S, B]) measured(w *worker[A, K, S, B], en *entry[A, K, S])
 func (e *engine[A, K, S, B]) failed(w *worker[A, K, S, B], err error) {
 	w.calling = false
 	if w.solo.on {
-		e.tell(w, stage.Try[B]{Error: err})
+		w.solo.results[w.solo.done%spillItems] = stage.Try[B]{Error: err}
+		e.tell(w)
 		return
 	}
 	en := w.lane.front(&w.free)
@@ -183,6 +184,13 @@ func (e *engine[A, K, S, B]) emit(o *outlet[B], item stage.Try[B], seq uint64) {
 
 // What the reader may want, beside the result of an item.
 const anyResult = 1
+
+// wanted reports whether the reader waits for the result of item seq, or of one before
+// it.
+func (e *engine[A, K, S, B]) wanted(seq uint64) bool {
+	want := e.want.Load()
+	return want != 0 && (want == anyResult || want <= seq+2)
+}
 
 // feed wakes the reader, if it waits.
 func (e *engine[A, K, S, B]) feed() {

@@ -2,6 +2,7 @@ package keyed
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed95b73fdc/sluice/stage"
@@ -18,15 +19,21 @@ import (
 // becomes the first one of its lane, which is then in the soloist's hands. After
 // that all is as if there had never been a soloist.
 //
-// The number of results in the soloist's outlet is also its claim: when result i is
-// published, item i+1 is in hand. The guard freezes that number by a bit; then the
-// soloist's next publication fails, and nothing but what it had in hand is its own.
+// The soloist counts the items that it has done in claim, one by one: when that is i,
+// item i is in hand. The guard freezes claim by a bit; then the soloist's next count
+// fails, and nothing but what it had in hand is its own.
 //
-//	                          e.solo   tail     buf and states           pull right
-//	it plays                  it       as is    its own                  its own
-//	frozen, has not noticed   nil      frozen   what it has in hand      given up
-//	frozen, has noticed       nil      as is    free                     given up
-//	done, or stopped          nil      as is    free                     given up
+// A result that crosses to another processor costs more than most calls do. So the
+// soloist collects a few before it spills them into its outlet. It does so at once
+// when the reader waits, and with an error, which a cancellation that comes later must
+// not mask. The guard does it for a soloist that it has frozen.
+//
+//	                          e.solo   claim      buf and states           pull right
+//	it plays                  it       as is      its own                  its own
+//	it spills                 it       spilling   its own                  its own
+//	frozen, has not noticed   nil      frozen     what it has in hand      given up
+//	frozen, has noticed       nil      as is      free                     given up
+//	done, or stopped          nil      as is      free                     given up
 //
 // Who waits for whom: a soloist that finds itself frozen waits for mu, which the
 // guard holds until the items are in their lanes, some 100 at most.
@@ -34,7 +41,12 @@ import (
 // Invariants, beside those of lanes.go:
 //
 //   - While there is a soloist all lanes are empty, and it alone has a permit.
-//   - Only a guard freezes, under mu, and only a soloist that has an item in hand.
+//   - Only a guard freezes, under mu, and only a soloist that has an item in hand and
+//     does not spill. So the outlet is the soloist's or, while it is frozen and under
+//     mu, the guard's.
+//   - What has been claimed is spilled when the soloist is done, or is taken over; when
+//     it is stopped nobody wants it any more. Whoever spills looks at want afterwards,
+//     so no result is slept through.
 //   - The results of a soloist come behind all that were published before, by a
 //     fence for each outlet that has any; and what is run after a soloist comes
 //     behind what it has published, by take.
@@ -42,19 +54,29 @@ const (
 	soloCall  = 150 * time.Nanosecond // a soloist whose calls take more shares them out
 	laneCall  = 200 * time.Nanosecond // runs of lanes that take less for an item find a soloist
 	watchStep = 8                     // yields between two looks of the guard at the soloist
+	patience  = 8                     // looks that find the soloist standing still before it is taken over
 	watchGaps = 12                    // looks that find no soloist before the guard does something else
 
-	frozen = 1 << 63 // of an outlet's tail
+	spillItems = 16 // results that a soloist collects
+
+	frozen   = 1 << 63 // of a claim
+	spilling = 1 << 62
 )
 
 // solo is what a worker knows as a soloist.
-type solo[A any, K comparable, S any] struct {
-	on     bool   // it is one, or has been frozen and has not noticed
-	first  uint64 // the number of its first item
-	from   uint64 // results in its outlet when it began
-	items  int
-	states []*state[A, K, S] // of the items; nil without states
+type solo[A any, K comparable, S, B any] struct {
+	on      bool   // it is one, or has been frozen and has not noticed
+	first   uint64 // the number of its first item
+	items   int
+	done    int                      // of them, those that it has claimed
+	spilled int                      // of them, those in its outlet
+	base    uint64                   // claim when it began
+	results [spillItems]stage.Try[B] // of those between spilled and done, and of the next
+	states  []*state[A, K, S]        // of the items; nil without states
 	soloTally
+	_     [lineSize]byte
+	claim atomic.Uint64 // items done as a soloist, ever; and frozen or spilling
+	_     [lineSize]byte
 }
 
 // alone reports whether whoever pulls may be a soloist. Under mu.
@@ -116,7 +138,8 @@ func (e *engine[A, K, S, B]) enter(w *worker[A, K, S, B]) {
 			}
 		}
 	}
-	w.solo.on, w.solo.from = true, w.out.n
+	s := &w.solo
+	s.on, s.done, s.spilled, s.base = true, 0, 0, s.claim.Load()
 	w.permit, e.pulling = true, true
 	e.running++
 	e.solo.Store(w)
@@ -126,54 +149,55 @@ func (e *engine[A, K, S, B]) enter(w *worker[A, K, S, B]) {
 // play runs the items of w, which is the soloist, or has been when it returns. It
 // returns with mu.
 func (e *engine[A, K, S, B]) play(w *worker[A, K, S, B]) {
-	s, o, sub, call, load := &w.solo, w.out, e.sub, e.call, e.load != nil
-	for s.on && !sub.Stopped() {
-		i := int(o.n - s.from)
-		if i == s.items {
-			break
+	s, sub, call, load := &w.solo, e.sub, e.call, e.load != nil
+	for s.on && s.done < s.items && !sub.Stopped() {
+		i := s.done
+		item, result := &w.buf[i], &s.results[i%spillItems]
+		if item.Error != nil {
+			*result = stage.Try[B]{Error: item.Error}
+			e.tell(w)
+			continue
 		}
-		item := &w.buf[i]
-		result := stage.Try[B]{Error: item.Error}
-		if item.Error == nil {
-			w.calling = true
-			switch {
-			case load && s.lane[i]&1 != 0:
-				result.Value, result.Error = e.measuredSolo(w, i)
-			case call != nil:
-				result.Value, result.Error = call(e.ctx, item.Value)
-			default:
-				result.Value, result.Error = e.stateful(s.states[i], item.Value)
-			}
-			w.calling = false
-			if result.Error != nil {
-				result = stage.Try[B]{Error: result.Error}
-			}
+		w.calling = true
+		switch {
+		case load && s.picked(i):
+			result.Value, result.Error = e.measuredSolo(w, i)
+		case call != nil:
+			result.Value, result.Error = call(e.ctx, item.Value)
+		default:
+			result.Value, result.Error = e.stateful(s.states[i], item.Value)
 		}
-		e.tell(w, result)
+		w.calling = false
+		if result.Error != nil {
+			*result = stage.Try[B]{Error: result.Error}
+		}
+		e.tell(w)
 	}
 	if s.on {
-		w.made = int(o.n - s.from)
+		w.made = s.done
 	}
 	s.on = false
 	clock := now()
 	e.mu.Lock()
 	if e.solo.Load() == w {
 		e.solo.Store(nil)
-		e.soloLast, e.soloMark = w.id, o.n
+		e.soloLast, e.soloMark = w.id, w.out.n
 		e.pulling = false
-		if e.table.refsK {
-			clear(w.keys[:s.items])
-		}
 		if load {
-			s.count(w.made)
+			e.uncount(w, s.done)
 			if s.runs >= tallyRuns {
 				e.flush(w)
 			}
+		}
+		if e.table.refsK {
+			clear(w.keys[:s.items])
 		}
 		e.book(w, clock, soloCall)
 	} else {
 		// It has been frozen; or it is stopped, and has been frozen and not noticed:
 		// then what it has in hand stays where it is, as nothing runs any more.
+		e.stat.Busy += clock - w.began
+		w.made = 0
 		e.book(w, clock, 0)
 	}
 	w.began = clock
@@ -187,38 +211,70 @@ func (e *engine[A, K, S, B]) invoke(w *worker[A, K, S, B], i int) (B, error) {
 	return e.stateful(w.solo.states[i], w.buf[i].Value)
 }
 
-// tell publishes the result of the item in hand, unless w has been frozen: then the
-// item is in a lane of w's.
-func (e *engine[A, K, S, B]) tell(w *worker[A, K, S, B], result stage.Try[B]) {
-	s, o := &w.solo, w.out
-	i := o.n - s.from
-	r := o.slot()
-	r.item, r.seq = result, s.first+i
-	if !o.tail.CompareAndSwap(o.n, o.n+1) {
-		e.overtaken(w, result)
+// tell claims the item in hand, of which the result is in results, unless w has been
+// frozen: then the item is in a lane of w's.
+func (e *engine[A, K, S, B]) tell(w *worker[A, K, S, B]) {
+	s := &w.solo
+	i := s.done
+	next := s.at(i + 1)
+	spill := i+1-s.spilled == spillItems || i+1 == s.items ||
+		s.results[i%spillItems].Error != nil || e.wanted(s.first+uint64(i))
+	if spill {
+		next |= spilling
+	}
+	if !s.claim.CompareAndSwap(s.at(i), next) {
+		e.overtaken(w)
 		return
 	}
-	o.i++
-	o.n++
-	if want := e.want.Load(); want != 0 && (want == anyResult || want == s.first+i+2) {
-		e.feed()
+	s.done++
+	if spill {
+		e.spill(w, s.done)
+		s.claim.Store(next &^ spilling)
+	}
+}
+
+// at is the claim with which item i is in hand.
+func (s *solo[A, K, S, B]) at(i int) uint64 { return s.base + uint64(i) }
+
+// spill publishes the results of the soloist's first items, as far as they have not
+// been. It is for the soloist while it spills, and for the guard that has frozen it.
+func (e *engine[A, K, S, B]) spill(w *worker[A, K, S, B], done int) {
+	s, o := &w.solo, w.out
+	from := s.spilled
+	for i := from; i < done; i++ {
+		r, result := o.slot(), &s.results[i%spillItems]
+		r.item, r.seq = *result, s.first+uint64(i)
+		o.i++
+		if e.refsB {
+			*result = stage.Try[B]{}
+		}
 	}
 	if e.refsA {
-		w.buf[i] = stage.Try[A]{}
+		clear(w.buf[from:done])
+	}
+	s.spilled = done
+	o.n += uint64(done - from)
+	o.tail.Store(o.n)
+	if e.wanted(s.first + uint64(done) - 1) {
+		e.feed()
 	}
 }
 
 // takeOver has w take over from the soloist v. It does nothing if v goes on
 // meanwhile, or has nothing more. Under mu.
 func (e *engine[A, K, S, B]) takeOver(w, v *worker[A, K, S, B]) {
-	s, o := &v.solo, v.out
-	p := o.tail.Load()
-	i := int(p - s.from)
-	if i == s.items || !o.tail.CompareAndSwap(p, p|frozen) {
+	s := &v.solo
+	p := s.claim.Load()
+	i := int(p - s.base) // not while it spills: that is no claim
+	if p&spilling != 0 || i == s.items || !s.claim.CompareAndSwap(p, p|frozen) {
 		return
 	}
+	e.spill(v, i)
 	e.solo.Store(nil)
-	e.soloLast, e.soloMark = v.id, p
+	e.soloLast, e.soloMark = v.id, v.out.n
+	if e.load != nil {
+		e.uncount(v, i)
+	}
 	seq := s.first + uint64(i)
 	if v.buf[i].Error == nil {
 		l, st := e.laneOf(w, v, i)
@@ -267,17 +323,19 @@ func (e *engine[A, K, S, B]) laneOf(w, v *worker[A, K, S, B], i int) (*lane[A, K
 }
 
 // overtaken is what a soloist does with its result when it has been frozen.
-func (e *engine[A, K, S, B]) overtaken(w *worker[A, K, S, B], result stage.Try[B]) {
+func (e *engine[A, K, S, B]) overtaken(w *worker[A, K, S, B]) {
 	e.mu.Lock() // the guard has put all else into lanes then
 	l := w.lane
 	e.mu.Unlock()
-	s, o := &w.solo, w.out
-	i := o.n - s.from
+	s := &w.solo
+	i := s.done
+	result := s.results[i%spillItems]
+	s.results[i%spillItems] = stage.Try[B]{}
 	s.on = false
-	w.made = int(i)
+	s.claim.Store(s.at(i))
+	w.made = i
 	w.buf[i] = stage.Try[A]{}
 	if e.load != nil {
-		s.count(w.made)
 		e.flush(w)
 	}
 	if l != nil {
@@ -285,7 +343,7 @@ func (e *engine[A, K, S, B]) overtaken(w *worker[A, K, S, B], result stage.Try[B
 		l.got++
 		w.ran++
 	}
-	e.emit(o, result, s.first+i)
+	e.emit(w.out, result, s.first+uint64(i))
 	if l != nil {
 		e.finish(w, l)
 	} else {
@@ -293,10 +351,10 @@ func (e *engine[A, K, S, B]) overtaken(w *worker[A, K, S, B], result stage.Try[B
 	}
 }
 
-// watch follows the soloist v, whose outlet's tail was at, and any after it. It
-// returns the one that has stood still, and its tail, or nil if there has been none
-// for a while.
+// watch follows the soloist v, whose claim was at, and any after it. It returns the
+// one that has stood still, and its claim, or nil if there has been none for a while.
 func (e *engine[A, K, S, B]) watch(v *worker[A, K, S, B], at uint64) (*worker[A, K, S, B], uint64) {
+	still := 0
 	for gaps := 0; gaps < watchGaps && !e.sub.Stopped(); {
 		for range watchStep {
 			runtime.Gosched()
@@ -307,11 +365,12 @@ func (e *engine[A, K, S, B]) watch(v *worker[A, K, S, B], at uint64) (*worker[A,
 			gaps++
 			continue
 		}
-		tail := now.out.tail.Load()
-		if now == v && tail == at {
+		claim := now.solo.claim.Load()
+		if now != v || claim != at {
+			v, at, gaps, still = now, claim, 0, 0
+		} else if still++; still == patience {
 			return v, at
 		}
-		v, at, gaps = now, tail, 0
 	}
 	return nil, 0
 }

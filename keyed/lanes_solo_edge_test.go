@@ -2,10 +2,12 @@ package keyed_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
@@ -118,3 +120,60 @@ func (o *singles) Next(dst []stage.Try[int]) int {
 }
 
 func (o *singles) Close() { o.up.Close() }
+
+// Among calls so cheap that one worker runs them all, one fails, and the one that comes
+// next cancels the run. The error came first, so it is returned.
+func TestAnErrorOfASoloistIsNotMaskedByWhatCancelsLaterP6(t *testing.T) {
+	first := errors.New("first")
+	for _, r := range engines {
+		if r.ordered {
+			continue // which of two comes first is a matter of the input there
+		}
+		for at := 3000; at < 3040; at += raceScale {
+			ctx, cancel := context.WithCancel(t.Context())
+			failed := false // one call at a time
+			err := stage.Discard(ctx, r.of(stage.FromSlice(numbers(4000)), 1, identity, func(_ context.Context, v int) (int, error) {
+				if failed {
+					cancel()
+				}
+				if v == at {
+					failed = true
+					return 0, first
+				}
+				return v, nil
+			}))
+			if err != first {
+				t.Errorf("%s, item %d: %v, want %v", r.name, at, err, first)
+			}
+			cancel()
+		}
+	}
+}
+
+// Cheap calls, and now and then one that takes a while, so that a soloist is taken over:
+// the counts of the lanes add up to the items, each once.
+func TestALoadCountsEachItemOnceAlsoWhenASoloistIsTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const items, slow = 20000, 997
+		load := keyed.NewLoad[int]()
+		out := keyed.Map(stage.FromSlice(numbers(items)), 4, identity, func(_ context.Context, v int) (int, error) {
+			if v%slow == slow-1 {
+				time.Sleep(time.Millisecond)
+			}
+			return v, nil
+		}, keyed.Measure(load))
+		if n, err := stage.Count(t.Context(), out); n != items || err != nil {
+			t.Fatal(n, err)
+		}
+		var done uint64
+		for _, l := range load.Stats().Lanes {
+			done += l.Done
+		}
+		if done != items {
+			t.Errorf("%d items are counted, want %d", done, items)
+		}
+		if steals := load.Stats().Steals; steals == 0 {
+			t.Error("no soloist was taken over")
+		}
+	})
+}

@@ -74,7 +74,12 @@ func newTable[A any, K comparable, S, B any](e *engine[A, K, S, B]) *table[A, K,
 
 // hashed is the lane that the hash of a key says.
 func (t *table[A, K, S, B]) hashed(k K) *lane[A, K, S] {
-	return &t.e.lanes[t.hash(k)&uint64(len(t.e.lanes)-1)]
+	return &t.e.lanes[t.laneIndex(k)]
+}
+
+// laneIndex is the index of hashed(k).
+func (t *table[A, K, S, B]) laneIndex(k K) int {
+	return int(t.hash(k) & uint64(len(t.e.lanes)-1))
 }
 
 // own makes a lane for a key.

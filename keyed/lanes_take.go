@@ -31,7 +31,9 @@ func (e *engine[A, K, S, B]) Next(dst []stage.Try[B]) int {
 			return 0
 		}
 		if round < spins && e.spun < spinBudget && !e.slow.Load() {
-			e.spun++
+			if e.solo.Load() == nil {
+				e.spun++ // a soloist spills soon, or is taken over
+			}
 			runtime.Gosched()
 			for k := 1; k < restYields && e.solo.Load() != nil; k++ {
 				runtime.Gosched() // to look at its outlet disturbs the soloist

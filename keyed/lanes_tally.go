@@ -2,63 +2,80 @@ package keyed
 
 import "github.com/seed95b73fdc/sluice/stage"
 
-// tallyRuns is after how many runs of a soloist a Load sees the counts of its lanes.
-const tallyRuns = 8
+const (
+	tallyRuns = 8 // after so many runs of a soloist a Load sees the counts of its lanes
+	soloStep  = 4 // of so many items that would be measured a soloist measures one
+)
 
 // soloTally is what a soloist enters into the books of a Load. A count of each lane
 // for each item would cost more than the rest.
 type soloTally struct {
 	skip  int      // items up to the next one that is measured
-	lane  []int32  // of each item, doubled; and one more if it is measured
-	tally []uint32 // by lane: items run, and not yet in the lane's count
+	picks []int32  // items that are measured, and have not been
+	tally []uint32 // by lane: items run, or to be run, and not yet in the lane's count
 	runs  int
 }
 
-// enroll chooses what is measured of a soloist's items.
+// enroll counts a soloist's items, and chooses what is measured.
 func (e *engine[A, K, S, B]) enroll(w *worker[A, K, S, B], items []stage.Try[A]) {
 	s := &w.solo
-	if s.lane == nil {
-		s.lane = make([]int32, len(w.buf))
-		s.tally = make([]uint32, len(e.lanes)+1)
+	if s.tally == nil {
+		s.tally = make([]uint32, len(e.lanes))
+		s.picks = make([]int32, 0, len(w.buf))
 	}
-	for i := range items {
-		s.lane[i] = 2 * int32(len(e.lanes)) // none
-		if items[i].Error == nil && !e.perKey {
-			s.lane[i] = 2 * e.table.hashed(w.keys[i]).index
-		}
-	}
-	for ; s.skip < len(items); s.skip += stride(&w.dice) {
-		if i := s.skip; items[i].Error == nil {
-			lane := int(s.lane[i] / 2)
-			if e.perKey {
-				lane = -1
+	s.runs++
+	if !e.perKey {
+		for i := range items {
+			if items[i].Error == nil {
+				s.tally[e.table.laneIndex(w.keys[i])]++
 			}
-			e.load.see(w.keys[i], lane)
-			s.lane[i]++
 		}
+	}
+	s.picks = s.picks[:0]
+	for ; s.skip < len(items); s.skip += stride(&w.dice, soloStep<<sampleBits) {
+		i := s.skip
+		if items[i].Error != nil {
+			continue
+		}
+		lane := -1
+		if !e.perKey {
+			lane = e.table.laneIndex(w.keys[i])
+			s.picks = append(s.picks, int32(i))
+		}
+		e.load.see(w.keys[i], lane, soloStep)
 	}
 	s.skip -= len(items)
 }
 
-// measuredSolo calls f for the soloist's item i, and measures it; but there are no
-// lanes to measure with PerKey.
-func (e *engine[A, K, S, B]) measuredSolo(w *worker[A, K, S, B], i int) (b B, err error) {
-	if e.perKey {
-		return e.invoke(w, i)
+// picked reports whether item i, the one in hand, is measured.
+func (s *soloTally) picked(i int) bool {
+	if len(s.picks) == 0 || int(s.picks[0]) != i {
+		return false
 	}
+	s.picks = s.picks[1:]
+	return true
+}
+
+// measuredSolo calls f for the soloist's item i, and measures it.
+func (e *engine[A, K, S, B]) measuredSolo(w *worker[A, K, S, B], i int) (b B, err error) {
+	l := e.table.hashed(w.keys[i]) // now: while f runs the guard may take the keys
 	began := now()
 	b, err = e.invoke(w, i)
-	l := &e.lanes[w.solo.lane[i]/2]
 	l.samples.Add(1)
 	l.service.Add(int64(now() - began))
 	return b, err
 }
 
-// count counts the first items of a run.
-func (s *soloTally) count(items int) {
-	s.runs++
-	for _, lane := range s.lane[:items] {
-		s.tally[lane/2]++
+// uncount takes the soloist's items from the first one that it has not done out of its
+// counts. Under mu, while it is the soloist.
+func (e *engine[A, K, S, B]) uncount(w *worker[A, K, S, B], done int) {
+	if e.perKey {
+		return
+	}
+	for i := done; i < w.solo.items; i++ {
+		if w.buf[i].Error == nil {
+			w.solo.tally[e.table.laneIndex(w.keys[i])]--
+		}
 	}
 }
 
@@ -69,7 +86,7 @@ func (e *engine[A, K, S, B]) flush(w *worker[A, K, S, B]) {
 		return
 	}
 	s.runs = 0
-	for i := range e.lanes {
+	for i := range s.tally {
 		if s.tally[i] > 0 {
 			e.lanes[i].done.Add(uint64(s.tally[i]))
 			s.tally[i] = 0

@@ -254,12 +254,12 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 		tiny := e.grain == 1
 		if v := e.solo.Load(); v != nil && free && (guard || !e.guard) {
 			guard, e.guard = true, true
-			at := v.out.tail.Load()
+			at := v.solo.claim.Load()
 			e.mu.Unlock()
 			v, at = e.watch(v, at)
 			e.mu.Lock()
 			w.began = now()
-			if v != nil && v == e.solo.Load() && at == v.out.tail.Load() && !e.sub.Stopped() {
+			if v != nil && v == e.solo.Load() && at == v.solo.claim.Load() && !e.sub.Stopped() {
 				e.takeOver(w, v)
 			}
 			continue
@@ -334,19 +334,22 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 
 // book takes w's permit back and enters what it has run since the last time; clock
 // is the time. An item that has taken less than cheap has cost less than it takes to
-// share it out; what is 0 says nothing of that. Under mu.
+// share it out. Under mu.
 func (e *engine[A, K, S, B]) book(w *worker[A, K, S, B], clock, cheap time.Duration) {
 	e.dismiss(w)
 	e.free.drain(&w.free)
-	if w.made > 0 {
-		took := clock - w.began
-		e.stat.Busy += took
-		e.pace(took, w.made)
-		if cheap > 0 {
-			e.cheap = took < cheap*time.Duration(w.made)
-		}
-		w.made = 0
+	if w.made == 0 {
+		return
 	}
+	took := clock - w.began
+	e.stat.Busy += took
+	dear := took >= cheap*time.Duration(w.made)
+	if !dear || e.dear || cheap != soloCall {
+		e.cheap = !dear
+		e.pace(took, w.made)
+	}
+	e.dear = dear
+	w.made = 0
 }
 
 // dismiss takes w's permit back. Under mu.

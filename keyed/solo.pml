@@ -3,8 +3,9 @@
  *
  * Five items of two keys, pulled up to three at a time by two workers. Who pulls while
  * nothing else is under way may run what it has pulled itself, the soloist; at any time
- * the other worker may find that it stands still, and take over. Two outlets with their
- * fences, and the reader, which empties them in any order. The call of the second item
+ * the other worker may find that it stands still, and take over. It collects up to two
+ * results before it spills them. Two outlets with their fences, and the reader, which
+ * empties them in any order. The call of the second item
  * may never end. Checked: each item is run once and its result taken once; the calls of
  * a key, and its results as the reader takes them, come in order; no two calls of one
  * key overlap; no more calls run than there are permits; nobody waits for ever, and what
@@ -14,9 +15,11 @@
  * Variants that must fail: -DBUG=1 the soloist does not notice that it is frozen,
  * -DBUG=2 no fences are put when it begins, -DBUG=3 who takes a lane puts none before
  * what it publishes after a soloist, -DBUG=4 the item in hand is not put into its lane,
- * -DBUG=5 the outlet stays frozen, -DBUG=6 a soloist begins whatever is under way,
+ * -DBUG=5 the claim stays frozen, -DBUG=6 a soloist begins whatever is under way,
  * -DBUG=7 a soloist that has been replaced runs a lane without a permit, -DBUG=8 the
- * guard does not hand the pull right over, -DBUG=9 the soloist leaves no mark.
+ * guard does not hand the pull right over, -DBUG=9 the soloist leaves no mark, -DBUG=10
+ * the guard does not spill what it finds, -DBUG=11 the guard freezes one that spills,
+ * -DBUG=12 the soloist says that it has spilled before it has.
  */
 
 #ifndef BUG
@@ -30,6 +33,7 @@
 #endif
 #define KEYS    2
 #define GRAIN   3
+#define COLLECT 2
 #define PERMITS 2
 #define SLOTS   14             /* of an outlet */
 #define FENCE   128            /* + 32 * the outlet, + the mark */
@@ -44,7 +48,10 @@ byte solo;                     /* the soloist, from 1 */
 byte soloLast, soloMark;
 
 /* Of workers, as soloists. */
-byte from[WORKERS], first[WORKERS], items[WORKERS];
+byte first[WORKERS], items[WORKERS];
+byte did[WORKERS];             /* the claim: items done; the rest of it is frozen, spills */
+byte spilled[WORKERS];
+bool frozen[WORKERS], spills[WORKERS];
 byte hand[WORKERS];            /* the lane in its hands, from 1, by the guard's doing */
 
 /* The lane of each key. */
@@ -54,7 +61,6 @@ byte where[KEYS];              /* the worker in whose deque it lies, from 1 */
 
 /* Outlets. */
 byte slot[WORKERS * SLOTS], tail[WORKERS], taken[WORKERS];
-bool frozen[WORKERS];
 
 /* Of the claims. */
 bool ran[ITEMS], came[ITEMS];
@@ -120,22 +126,56 @@ inline dismiss() {
 	running--
 }
 
+/* spill puts the results of v's items up to n into its outlet; j is the caller's. What
+ * is put in is seen at once, so it is atomic; n is looked at before. */
+inline spill(v, n) {
+	j = n;
+	do
+	:: spilled[v] < j ->
+	   assert(tail[v] < SLOTS);
+	   slot[v * SLOTS + tail[v]] = first[v] + spilled[v] + 1;
+	   tail[v]++; spilled[v]++
+	:: else -> break
+	od;
+	j = 0
+}
+
 /* play is the soloist's loop. */
 inline play() {
 	do
-	:: tail[me] - from[me] == items[me] -> break
+	:: did[me] == items[me] -> break
 	:: else ->
-	   atomic { i = first[me] + tail[me] - from[me]; begin(i) };
-	   atomic { ends(i); write(i + 1) };
+	   atomic { i = first[me] + did[me]; begin(i) };
+	   ends(i);
 	   if
-	   :: atomic { BUG == 1 || !frozen[me] -> tail[me]++ }
+	   :: atomic { BUG == 1 || !frozen[me] -> did[me]++;
+	         if
+	         :: did[me] - spilled[me] == COLLECT || did[me] == items[me] -> spills[me] = true
+	         :: else ->
+	            if
+	            :: spills[me] = true /* the reader waits */
+	            :: skip
+	            fi
+	         fi
+	      };
+	      if
+	      :: spills[me] ->
+	         n = did[me]; from = spilled[me];
+	         if
+	         :: BUG == 12 -> spills[me] = false
+	         :: else
+	         fi;
+	         atomic { spilled[me] = from; spill(me, n); n = 0; from = 0 };
+	         spills[me] = false
+	      :: else
+	      fi
 	   :: atomic { BUG != 1 && frozen[me] -> l = hand[me]; hand[me] = 0 } /* mu */
 	      atomic {
 	         if
 	         :: l > 0 -> l--; got[l]++; k = 1
 	         :: else
 	         fi;
-	         tail[me]++;
+	         write(i + 1); tail[me]++;
 	         if
 	         :: BUG != 5 -> frozen[me] = false
 	         :: else
@@ -166,14 +206,18 @@ inline play() {
 /* takeOver is the guard's; it is atomic. */
 inline takeOver(v) {
 	if
-	:: solo == v + 1 && tail[v] == at && !frozen[v] && at - from[v] < items[v] ->
+	:: solo == v + 1 && did[v] == at && !frozen[v] && (!spills[v] || BUG == 11) && at < items[v] ->
 	   frozen[v] = true; solo = 0;
+	   if
+	   :: BUG != 10 -> spill(v, at)
+	   :: else
+	   fi;
 	   if
 	   :: BUG != 8 -> pulling = false
 	   :: else
 	   fi;
-	   soloLast = v + 1; soloMark = at;
-	   i = first[v] + at - from[v];
+	   soloLast = v + 1; soloMark = tail[v];
+	   i = first[v] + at;
 	   if
 	   :: BUG != 4 ->
 	      queue[key(i) * ITEMS + put[key(i)]] = i; put[key(i)]++;
@@ -191,7 +235,7 @@ inline takeOver(v) {
 }
 
 active [WORKERS] proctype worker() {
-	byte me, i, k, l, at;
+	byte me, i, j, k, l, n, at, from;
 	bool alone;
 	me = _pid;
 again:
@@ -228,7 +272,7 @@ again:
 	            fi;
 	            i++
 	         od;
-	         from[me] = tail[me];
+	         did[me] = 0; spilled[me] = 0;
 	         solo = me + 1; running++
 	      fi;
 	      i = 0; k = 0
@@ -246,7 +290,7 @@ again:
 	      fi
 	   :: else
 	   fi
-	:: atomic { running < PERMITS && solo > 0 && solo != me + 1 -> k = solo - 1; at = tail[k] } /* the guard looks */
+	:: atomic { running < PERMITS && solo > 0 && solo != me + 1 -> k = solo - 1; at = did[k] } /* the guard looks */
 	   atomic { takeOver(k); i = 0; k = 0; at = 0 }
 	:: calm -> break
 	od;

@@ -25,8 +25,8 @@ type Load[K comparable] struct {
 // NewLoad returns a Load that has seen nothing.
 func NewLoad[K comparable]() *Load[K] { return &Load[K]{} }
 
-// Measure has a stage keep the books of load. About one item of 16, chosen at
-// random, is measured. K must be the type of the stage's keys, which panics
+// Measure has a stage keep the books of load. About one item of 16, or of 64
+// while calls are very cheap, chosen at random, is measured. K must be the type of the stage's keys, which panics
 // otherwise; a nil load panics. With [stage.Inline] there are no lanes, and nothing
 // is measured.
 func Measure[K comparable](load *Load[K]) stage.Option {
@@ -85,10 +85,10 @@ func (l *Load[K]) end(lanes []LaneStats, steals uint64) {
 	l.mu.Unlock()
 }
 
-// see counts an item of a key, on a lane.
-func (l *Load[K]) see(key K, lane int) {
+// see counts items of a key, on a lane.
+func (l *Load[K]) see(key K, lane, items int) {
 	l.mu.Lock()
-	if gone, some := l.keys.add(key); some {
+	if gone, some := l.keys.add(key, items); some {
 		delete(l.where, gone)
 	}
 	l.where[key] = lane

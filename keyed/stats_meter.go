@@ -31,22 +31,22 @@ func sampled(dice *uint64) bool {
 	return x>>(64-sampleBits) == 0
 }
 
-// begin decides whether the function that begins is measured: then it returns the
-// time, else 0.
-// stride is how far it is to the next of such: 2^sampleBits in the mean.
-func stride(dice *uint64) int {
+// stride is how far it is to the next one of such of which one in mean is measured.
+func stride(dice *uint64, mean uint64) int {
 	*dice += 0x9E3779B97F4A7C15
 	x := (*dice ^ *dice>>30) * 0xBF58476D1CE4E5B9
-	return 1 + int((x>>32)*(2<<sampleBits-1)>>32)
+	return 1 + int((x>>32)*(2*mean-1)>>32)
 }
 
+// begin decides whether the function that begins is measured: then it returns the
+// time, else 0.
 func (m *laneMeter[K]) begin(key K, entered time.Duration) time.Duration {
 	if !sampled(&m.dice) {
 		return 0
 	}
 	at := now()
 	m.hot.Lock()
-	m.hot.add(key)
+	m.hot.add(key, 1)
 	m.hot.Unlock()
 	if entered != 0 {
 		m.waits.Add(1)

@@ -21,13 +21,14 @@ type sketch[K comparable] struct {
 	total uint64
 }
 
-// add counts a key, and returns the one that had to give way to it, if one had to.
-func (s *sketch[K]) add(key K) (gone K, some bool) {
-	s.total++
+// add counts a key n times, and returns the one that had to give way to it, if one
+// had to.
+func (s *sketch[K]) add(key K, n int) (gone K, some bool) {
+	s.total += uint64(n)
 	least := 0
 	for i := range s.used {
 		if s.keys[i] == key {
-			s.count[i]++
+			s.count[i] += uint64(n)
 			return gone, false
 		}
 		if s.count[i] < s.count[least] {
@@ -35,14 +36,14 @@ func (s *sketch[K]) add(key K) (gone K, some bool) {
 		}
 	}
 	if s.used < sketchKeys {
-		s.keys[s.used], s.count[s.used] = key, 1
+		s.keys[s.used], s.count[s.used] = key, uint64(n)
 		s.used++
 		return gone, false
 	}
 	gone = s.keys[least]
 	s.over[least] = s.count[least]
 	s.keys[least] = key
-	s.count[least]++
+	s.count[least] += uint64(n)
 	return gone, true
 }
 
