@@ -69,7 +69,8 @@ type solo[A any, K comparable, S, B any] struct {
 	first   uint64 // the number of its first item
 	items   int
 	done    int                      // of them, those that it has claimed
-	spilled int                      // of them, those in its outlet
+	due     int                      // when it has claimed so many it spills
+	spilled int                      // items in its outlet; for who may spill
 	base    uint64                   // claim when it began
 	results [spillItems]stage.Try[B] // of those between spilled and done, and of the next
 	states  []*state[A, K, S]        // of the items; nil without states
@@ -139,7 +140,7 @@ func (e *engine[A, K, S, B]) enter(w *worker[A, K, S, B]) {
 		}
 	}
 	s := &w.solo
-	s.on, s.done, s.spilled, s.base = true, 0, 0, s.claim.Load()
+	s.on, s.done, s.due, s.spilled, s.base = true, 0, spillItems, 0, s.claim.Load()
 	w.permit, e.pulling = true, true
 	e.running++
 	e.solo.Store(w)
@@ -217,7 +218,7 @@ func (e *engine[A, K, S, B]) tell(w *worker[A, K, S, B]) {
 	s := &w.solo
 	i := s.done
 	next := s.at(i + 1)
-	spill := i+1-s.spilled == spillItems || i+1 == s.items ||
+	spill := i+1 == s.due || i+1 == s.items ||
 		s.results[i%spillItems].Error != nil || e.wanted(s.first+uint64(i))
 	if spill {
 		next |= spilling
@@ -229,6 +230,7 @@ func (e *engine[A, K, S, B]) tell(w *worker[A, K, S, B]) {
 	s.done++
 	if spill {
 		e.spill(w, s.done)
+		s.due = s.done + spillItems
 		s.claim.Store(next &^ spilling)
 	}
 }
