@@ -2,9 +2,9 @@ package sink
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -77,26 +77,28 @@ func TestC86TornLastRecordIsCutOffAndTheLogGoesOn(t *testing.T) {
 	}
 }
 
-// Every byte of small logs is changed, in two ways. What Open returns then is an
+// Every bit of small logs is flipped. What Open returns then is an
 // error, or a log that tells of what it has cut off, or one that has all records.
 // A record that was never appended is in none of them.
 func TestEveryFlippedByteIsFoundOrHarmless(t *testing.T) {
 	const n = 130 // a full block and a little
 	counts := map[string]int{}
 	if !long {
-		t.Log("one bit of each byte, of 3 images; SLUICE_LONG=1 runs all bits of all 5")
+		t.Logf("%d bits of each byte, of 3 images; SLUICE_LONG=1 runs all 8 of all 5", len(flips(0)))
 	}
 	for name, img := range images(t, n) {
 		if !long && !isMain[name] {
 			continue
 		}
 		img = img[:min(len(img), int(geometryOf(32).end(n))+64)] // of the zero tail, the beginning
+		geo := geometryOf(32)
 		for i := 0; i < len(img); i += everyByte {
 			for _, bits := range flips(i) {
-				damaged := append([]byte(nil), img...)
-				damaged[i] ^= bits
-				what := openDamaged(t, fmt.Sprintf("%s, byte %d ^ %#x", name, i, bits), damaged, n, i%64 == 0)
-				counts[what]++
+				img[i] ^= bits
+				// The header says which records there are, not what they are.
+				read := i >= geo.header || i%16 == 0
+				counts[openDamaged(t, damage{name, i, bits}, img, n, read, i%64 == 0)]++
+				img[i] ^= bits
 			}
 		}
 	}
@@ -111,12 +113,19 @@ func TestEveryFlippedByteIsFoundOrHarmless(t *testing.T) {
 const everyByte = 1 + 12*raced01
 
 // flips are the changes that byte i is put through: each bit, or one of them where
-// time is short.
+// to do it again would add nothing.
 func flips(i int) []byte {
-	if !long {
+	if !long && (raceEnabled || strconv.IntSize == 32) {
 		return []byte{1 << (i % 8)}
 	}
-	return []byte{1, 2, 4, 8, 16, 32, 64, 128, 255}
+	return []byte{1, 2, 4, 8, 16, 32, 64, 128}
+}
+
+// damage is what was changed in which image.
+type damage struct {
+	image string
+	at    int
+	bits  byte
 }
 
 // Every length that a small log can be cut to. Of a block before the last one all
@@ -157,8 +166,9 @@ func TestEveryCutLeavesThePrefixThatIsWhole(t *testing.T) {
 	}
 }
 
-// openDamaged opens a damaged log of n events and says how that went.
-func openDamaged(t *testing.T, what string, img []byte, n int, write bool) string {
+// openDamaged opens a damaged log of n events and says how that went: for reading, of
+// which the records may be read, or for writing.
+func openDamaged(t *testing.T, what damage, img []byte, n int, read, write bool) string {
 	t.Helper()
 	m := newMemory()
 	opts := []LogOption{withSystem(m), ReadOnly()}
@@ -171,19 +181,21 @@ func openDamaged(t *testing.T, what string, img []byte, n int, write bool) strin
 	l, err := Open[event](memPath, opts...)
 	if err != nil {
 		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotLog) && !errors.Is(err, ErrLayout) {
-			t.Fatalf("%s: %v", what, err)
+			t.Fatalf("%v: %v", what, err)
 		}
 		return "error"
 	}
 	defer l.Close()
 	have := l.Len()
-	wantEvents(t, l, 0, have)
+	if read || have != uint64(n) {
+		wantEvents(t, l, 0, have)
+	}
 	r := l.Recovery()
 	switch {
 	case have > uint64(n) || r.Clean && have < uint64(n):
-		t.Fatalf("%s: %d records; recovered %v", what, have, r)
+		t.Fatalf("%v: %d records; recovered %v", what, have, r)
 	case have < uint64(n) && r.Cut == 0:
-		t.Fatalf("%s: %d records, and nobody says so: %v", what, have, r)
+		t.Fatalf("%v: %d records, and nobody says so: %v", what, have, r)
 	}
 	if have < uint64(n) {
 		return "cut"

@@ -2,8 +2,11 @@ package sink
 
 import (
 	"errors"
+	"io"
 	"os"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // Every bit of the header of a log that has dropped records is flipped. The records that
@@ -156,4 +159,88 @@ func TestWhatWasCutOffDoesNotComeBack(t *testing.T) {
 	l = must[*Log[event]](t)(Open[event](memPath, withSystem(m)))
 	wantEvents(t, l, 0, 2*geo.per)
 	ok(t, l.Close())
+}
+
+// atPunch is a system that keeps what is durable of the log when a part of it is about
+// to be given back.
+type atPunch struct {
+	*memory
+	left [][]byte
+}
+
+type atPunchFile struct {
+	file
+	s *atPunch
+}
+
+func (s *atPunch) Open(path string, flag int) (file, error) {
+	f, err := s.memory.Open(path, flag)
+	return atPunchFile{f, s}, err
+}
+
+func (f atPunchFile) Punch(off, n int64) error {
+	img := f.s.cutTo(memPath)
+	clear(img[off : off+n]) // which may get to the disk at once
+	f.s.left = append(f.s.left, img)
+	return f.file.Punch(off, n)
+}
+
+// What is dropped is known to be, on the disk and in both checkpoints, before a block is
+// emptied.
+func TestDropIsDurableBeforeABlockIsEmptied(t *testing.T) {
+	s := &atPunch{memory: newMemory()}
+	l := must[*Log[event]](t)(Create[event](memPath, withSystem(s)))
+	appendEvents(t, l, 1000)
+	ok(t, l.Drop(300))
+	ok(t, l.Drop(700))
+	if len(s.left) != 2 {
+		t.Fatalf("%d times a part was given back", len(s.left))
+	}
+	for i, first := range []uint64{300, 700} {
+		for slot := range 3 { // the last one is none
+			img := append([]byte(nil), s.left[i]...)
+			img[checkpointOffset+slot*checkpointStride] ^= 1
+			m := newMemory()
+			m.put(memPath, img)
+			l := must[*Log[event]](t)(Open[event](memPath, withSystem(m)))
+			if l.First() != first {
+				t.Errorf("drop %d, checkpoint %d damaged: the first record is %d, want %d", i, slot, l.First(), first)
+			}
+			wantEvents(t, l, first, l.Len())
+		}
+	}
+}
+
+// P5: the end of a run, or of a File, waits for a timer that has gone off, also if that
+// has not come as far as to take its turn.
+func TestP5EndWaitsForATimerThatHasJustGoneOff(t *testing.T) {
+	for name, begin := range map[string]func(gate chan struct{}) (end func()){
+		"text": func(gate chan struct{}) func() {
+			x := newText(nil, io.Discard, textConfig{}, func(b []byte, _ int) ([]byte, error) { return b, nil })
+			x.timer = time.AfterFunc(0, func() { <-gate; x.ring() })
+			return x.release
+		},
+		"file": func(gate chan struct{}) func() {
+			f := must[*File](t)(NewFile(filePath, onMemory(newMemory()), RotateEvery(time.Hour)))
+			f.timer = time.AfterFunc(0, func() { <-gate; f.ring() })
+			return func() { f.Close() }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gate := make(chan struct{})
+				end := begin(gate)
+				synctest.Wait() // it has gone off
+				ended := false
+				go func() { end(); ended = true }()
+				if synctest.Wait(); ended {
+					t.Error("ended while the timer's function was about to run")
+				}
+				close(gate)
+				if synctest.Wait(); !ended {
+					t.Error("has not ended")
+				}
+			})
+		})
+	}
 }
