@@ -22,11 +22,9 @@ func (e *cells[A, B]) run(w *worker[A, B], called bool) bool {
 			w.i = i
 			if a := &in[i]; value != nil && a.Error == nil {
 				// What call does, without the call.
-				b, err := value(ctx, a.Value)
-				if err != nil {
-					out[i] = Try[B]{Error: err}
-				} else {
-					out[i] = Try[B]{Value: b}
+				o := &out[i]
+				if o.Value, o.Error = value(ctx, a.Value); o.Error != nil {
+					*o = Try[B]{Error: o.Error}
 				}
 			} else if !e.f.call(ctx, a, &out[i]) {
 				out[i] = Try[B]{Error: errDropped}

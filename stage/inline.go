@@ -82,11 +82,8 @@ func (r *inline[A, B]) apply(dst []Try[B], got int) (k int) {
 		keep := true
 		switch {
 		case value != nil && a.Error == nil: // what call does, without the call
-			b, err := value(ctx, a.Value)
-			if err != nil {
-				*out = Try[B]{Error: err}
-			} else {
-				*out = Try[B]{Value: b}
+			if out.Value, out.Error = value(ctx, a.Value); out.Error != nil {
+				*out = Try[B]{Error: out.Error}
 			}
 		case r.recover:
 			keep = r.guarded(a, out)

@@ -42,12 +42,9 @@ func (f *Func[A, B]) call(ctx context.Context, a *Try[A], out *Try[B]) (keep boo
 		*out = Try[B]{Error: a.Error}
 		return true
 	}
-	b, err := f.value(ctx, a.Value)
-	if err != nil {
-		*out = Try[B]{Error: err}
-		return true
+	if out.Value, out.Error = f.value(ctx, a.Value); out.Error != nil {
+		*out = Try[B]{Error: out.Error}
 	}
-	*out = Try[B]{Value: b}
 	return true
 }
 

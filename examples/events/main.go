@@ -12,12 +12,15 @@
 //	lockfree  a ring for each worker, filled by a hash of the key; a deque for each
 //	          worker, from which idle ones steal single events; a padded semaphore;
 //	          a memory-mapped file with an atomic cursor
-//	sluice    keyed.Map into sink.Write
+//	sluice    ordered.Map into sink.Write. All results come in order, so those of
+//	          each key do; the work has no state, so no key needs an owner
+//	keyed     keyed.Map into sink.Write, as it has to be when the work has a state for
+//	          each key: one owner a key, lanes that idle workers steal as a whole
 //
 // and for comparison the loop of one goroutine into the map. They are run in
 // turns, -repeats times each, and the file that each leaves is read back: every
 // event has to be there once, with the right checksum. How many records have left
-// the order of their key is counted; sluice promises that none has.
+// the order of their key is counted; sluice promises that none has, in both its ways.
 //
 // The events are made before the clock starts, and the same for all. It stops when
 // all results are with the system, and would survive the process; what it takes to
@@ -96,7 +99,7 @@ func parse(args []string, stderr io.Writer) (c config, err error) {
 	flags.Float64Var(&c.skew, "skew", 0, "the exponent of a Zipf distribution of the keys, more than 1; 0: all alike")
 	flags.IntVar(&c.workers, "workers", 2*runtime.GOMAXPROCS(0), "how many `workers` each way has")
 	flags.DurationVar(&c.work, "work", 0, "how much `time` each event takes beyond its checksum")
-	durability := flags.String("durability", "buffered", "of the sluice way: buffered, sync, or an interval such as 100ms")
+	durability := flags.String("durability", "buffered", "of the ways of sluice: buffered, sync, or an interval such as 100ms")
 	flags.IntVar(&c.repeats, "repeats", 3, "how `often` each way is run; medians are printed")
 	only := flags.String("only", strings.Join(names(), ","), "which `ways` are run")
 	flags.StringVar(&c.dir, "dir", "", "where the files are written; a new directory, removed at the end, if not given")

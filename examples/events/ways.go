@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed95b73fdc/sluice/keyed"
+	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/sink"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -28,7 +29,8 @@ type done struct {
 var ways = []way{
 	{"naive", "mutex queue, channel semaphore, encoding/binary", false, naive, rawRecords},
 	{"lockfree", "rings, deques, single steals, mapped file, by hand", false, lockFree, rawRecords},
-	{"sluice", "keyed.Map into sink.Write", true, sluiced, logRecords},
+	{"sluice", "ordered.Map into sink.Write: all in order, and so is each key", true, sluiced, logRecords},
+	{"keyed", "keyed.Map into sink.Write: one owner for each key, for work that has a state", true, owned, logRecords},
 	{"loop", "one goroutine, straight into the mapped file", true, loop, rawRecords},
 }
 
@@ -48,21 +50,34 @@ func wayOf(name string) *way {
 	return nil
 }
 
-// sluiced is the job with sluice. To close the log also makes it durable, which
-// the other files never are.
+// sluiced is the job with sluice. The work needs no state of its key, so no key needs
+// an owner. To close the log also makes it durable, which the other files never are.
 func sluiced(ctx context.Context, c config, events []*Event, path string) (done, error) {
 	log, err := sink.Create[Result](path, c.durable)
 	if err != nil {
 		return done{}, err
 	}
+	results := ordered.Map(stage.FromSlice(events), c.workers, c.result)
+	err = sink.Write(ctx, results, log)
+	return done{0, log.Close}, err
+}
+
+// owned is the job with sluice as it would be if the work had a state for each key.
+func owned(ctx context.Context, c config, events []*Event, path string) (done, error) {
+	log, err := sink.Create[Result](path, c.durable)
+	if err != nil {
+		return done{}, err
+	}
 	load := new(keyed.Load[uint32])
-	results := keyed.Map(stage.FromSlice(events), c.workers, func(e *Event) uint32 { return e.Key },
-		func(_ context.Context, e *Event) (Result, error) { return process(e, c.work), nil }, keyed.Measure(load))
+	results := keyed.Map(stage.FromSlice(events), c.workers, func(e *Event) uint32 { return e.Key }, c.result, keyed.Measure(load))
 	err = sink.Write(ctx, results, log)
 	return done{load.Stats().Steals, log.Close}, err
 }
 
-// logRecords reads what sluiced has left.
+// result is the work on one event, as a stage calls it.
+func (c config) result(_ context.Context, e *Event) (Result, error) { return process(e, c.work), nil }
+
+// logRecords reads what sluiced or owned has left.
 func logRecords(path string, _ config, each func(Result)) error {
 	log, err := sink.Open[Result](path, sink.ReadOnly())
 	if err != nil {
