@@ -100,6 +100,64 @@ func TestOwnersRunEachAdmittedFunctionOnceAndOneAtATimeForAKeyP2(t *testing.T) {
 	}
 }
 
+// Callers who run their functions themselves, callers who can be cancelled, and posts.
+func TestOwnersRunOneFunctionOfAKeyAtATimeWhoeverRunsItP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rounds = 4
+		o := newCounters(8)
+		ctx, cancel := context.WithCancel(background)
+		defer cancel()
+		var now, most atomic.Int64
+		f := func(*int) error {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			return nil
+		}
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range rounds {
+			for _, call := range []func() error{
+				func() error { return o.Do(background, 7, f) },
+				func() error { return o.Do(ctx, 7, f) },
+				func() error { return o.Post(background, 7, f) },
+			} {
+				wg.Go(func() {
+					if err := call(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		wg.Wait()
+		closeNow(t, o)
+		if d := time.Since(start); most.Load() != 1 || d != 3*rounds*time.Second {
+			t.Errorf("%d at once, in %v", most.Load(), d)
+		}
+	})
+}
+
+func TestOwnersAdmitAsSoonAsACallerWhoRanItsOwnFunctionLeavesP4(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newCounters(1, stage.Window(1))
+		var order []int
+		var wg sync.WaitGroup
+		for k := range 3 {
+			wg.Go(func() {
+				if err := o.Do(background, k, func(*int) error { order = append(order, k); time.Sleep(time.Second); return nil }); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		if !slices.Equal(order, []int{0, 1, 2}) {
+			t.Errorf("admitted in the order %v", order)
+		}
+		closeNow(t, o)
+	})
+}
+
 func TestOwnersRunNFunctionsOfDifferentKeysAtOnceP3(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 3

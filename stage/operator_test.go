@@ -146,6 +146,65 @@ func TestParkUntilEndsWithItsTimerAWakeOrTheRun(t *testing.T) {
 	})
 }
 
+// A wake-up that comes between Arm and Disarm is used up: the next wait is for the next
+// one.
+func TestDisarmedWaiterKeepsNoWakeUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := stage.New(func(s *stage.Scope) stage.Reader[int] {
+			return &handsReader{next: func() {
+				w := s.NewWaiter("disarmed", func() string { return "" })
+				defer w.Free()
+				w.Arm()
+				w.Wake()
+				w.Disarm()
+				w.Arm()
+				s.Go("other", func() { time.Sleep(time.Second); w.Wake() })
+				start := time.Now()
+				if woken, d := w.Park(), time.Since(start); !woken || d != time.Second {
+					t.Errorf("woken: %v after %v, want after a second", woken, d)
+				}
+			}, close: func() {}}
+		})
+		if err := stage.Discard(t.Context(), in); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Close of a stage may come back before its goroutines end: the terminal does not.
+func TestTerminalReturnsAfterTheLastGoroutineOfItsRunP5(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		in := stage.New(func(s *stage.Scope) stage.Reader[int] {
+			return &handsReader{next: func() {
+				s.Go("late", func() {
+					<-s.Context().Done()
+					time.Sleep(time.Hour)
+					ended = true
+				})
+			}, close: func() {}}
+		})
+		if err := stage.Discard(t.Context(), in); err != nil || !ended {
+			t.Errorf("%v, the goroutine has ended: %v", err, ended)
+		}
+	})
+}
+
+// P5, P8: all items have been delivered, and then a goroutine of the run is lost.
+func TestFailureBehindTheLastItemIsReturned(t *testing.T) {
+	in := stage.New(func(s *stage.Scope) stage.Reader[int] {
+		return &handsReader{next: func() {
+			s.Go("late", func() {
+				<-s.Context().Done()
+				runtime.Goexit()
+			})
+		}, close: func() {}}
+	})
+	if err := stage.Discard(t.Context(), in); !errors.Is(err, stage.ErrGoexit) {
+		t.Errorf("%v, want %v", err, stage.ErrGoexit)
+	}
+}
+
 func TestOptionsOfOtherPackagesReachTheirOperators(t *testing.T) {
 	type key struct{ k int }
 	c := stage.Configure("f", stage.With(key{1}, "a"), stage.Name("n"), stage.With(key{2}, "b"), stage.With(key{1}, "c"))

@@ -149,6 +149,90 @@ func TestLoweredParallelismIsNeverExceededByItemsThatShareACellP3(t *testing.T) 
 	}
 }
 
+// One worker more than n helps out while another one is in upstream's Next, so n calls
+// may run when that comes back. It begins as soon as n is raised; and when n has been
+// lowered, not before fewer than n run.
+func TestWorkerThatIsBackWhileNCallsRunFollowsNP3(t *testing.T) {
+	for _, name := range []string{"stage.Map", "ordered.Map", "stage.ForEach"} {
+		for _, lowers := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				p := stage.NewParallelism(2)
+				src := &hesitant{more: make(chan struct{})}
+				var m meter
+				gate, over := make(chan struct{}), make(chan error, 1)
+				go func() {
+					over <- resized[name](t.Context(), stage.New(func(*stage.Scope) stage.Reader[int] { return src }), 1, func(_ context.Context, v int) error {
+						m.enter()
+						defer m.leave()
+						if cheap := src.cheap.Load(); cheap > 0 && int64(v) >= cheap {
+							<-gate
+						}
+						return nil
+					}, stage.Resizable(p))
+				}()
+				check := func(when string, want int) {
+					t.Helper()
+					synctest.Wait()
+					if got := int(m.running.Load()); got != want {
+						t.Errorf("%s: %d calls run %s, want %d", name, got, when, want)
+					}
+				}
+				check("while a worker is in Next", 2)
+				if !src.waits.Load() {
+					t.Errorf("%s: no worker is in Next", name)
+				}
+				close(src.more)
+				check("when it is back", 2)
+				if lowers {
+					p.Set(1)
+					check("after Set(1)", 2)
+					gate <- struct{}{}
+					check("when one has ended", 1)
+				}
+				p.Set(3)
+				check("after Set(3)", 3)
+				close(gate)
+				if err := <-over; err != nil || int(m.calls.Load()) != src.at {
+					t.Errorf("%s: %v, %d calls of %d", name, err, m.calls.Load(), src.at)
+				}
+			})
+		}
+	}
+}
+
+// hesitant is a source of cheap items, as many as are asked for, then of a lot that
+// several workers can share, and when there is more, of another lot.
+type hesitant struct {
+	at    int
+	cheap atomic.Int64 // those below it are, once it is not 0
+	more  chan struct{}
+	waits atomic.Bool
+	over  bool
+}
+
+func (r *hesitant) Next(dst []stage.Try[int]) (k int) {
+	const many, lot = 700, 8
+	switch {
+	case r.over:
+		return 0
+	case r.cheap.Load() > 0:
+		r.waits.Store(true)
+		<-r.more
+		r.over = true
+		dst = dst[:min(len(dst), lot)]
+	case r.at >= many && len(dst) >= lot:
+		r.cheap.Store(int64(r.at))
+		dst = dst[:lot]
+	}
+	for k = range dst {
+		dst[k] = stage.Try[int]{Value: r.at}
+		r.at++
+	}
+	return len(dst)
+}
+
+func (r *hesitant) Close() {}
+
 func TestResizingAtRandomLosesNothingAndKeepsOrderP1(t *testing.T) {
 	seed := rand.Uint64()
 	for name, run := range resized {

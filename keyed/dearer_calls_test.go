@@ -1,0 +1,115 @@
+package keyed_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed95b73fdc/sluice/stage"
+)
+
+// Calls that take time, which is that of a bubble: what the promises say of cheap calls
+// holds for dearer ones, that are handled otherwise.
+
+// One key is stuck, and the calls of the others are so slow that items are taken one by
+// one: a stage looks past what waits for the stuck key, to 64·n items, and no further.
+func TestAHotKeyAmongSlowCallsFillsTheDefaultWindowAndNoMoreP4(t *testing.T) {
+	const n, window = 4, 64 * 4
+	for _, r := range engines {
+		if !r.perKey || r.ordered {
+			continue // in order, the results of the others fill it too
+		}
+		synctest.Test(t, func(t *testing.T) {
+			hot := newGate()
+			var taken, others atomic.Int64
+			key := func(v int) int { return v % 2 * v }
+			out := r.of(counted(4*window, &taken), n, key, func(ctx context.Context, v int) (int, error) {
+				if v%2 == 0 {
+					hot.enter()
+					return v, hot.wait(ctx)
+				}
+				time.Sleep(time.Millisecond)
+				others.Add(1)
+				return v, nil
+			})
+			over := make(chan error)
+			go func() { over <- stage.Discard(t.Context(), out) }()
+			time.Sleep(time.Hour) // for all of the others
+			synctest.Wait()
+			if got := others.Load(); got != window-1 || taken.Load() != 2*window-1 {
+				t.Errorf("%s: %d of the others are done, want %d; %d taken", r.name, got, window-1, taken.Load())
+			}
+			close(hot.open)
+			if err := <-over; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Calls of a microsecond are worth a lane each, and cheap enough to be pulled many at a
+// time. So a worker may block in upstream while lanes lie with another one, whose call
+// blocks too.
+func TestASlowSourceKeepsNoLaneOfDearerCallsFromRunningP3(t *testing.T) {
+	const dear = 1000
+	for _, r := range engines {
+		if !r.perKey {
+			continue
+		}
+		for _, n := range []int{2, 3, 4, 8} {
+			synctest.Test(t, func(t *testing.T) {
+				in := make(chan int)
+				burst := stage.Concat(stage.FromSlice(numbers(dear+n)), stage.FromChan(in))
+				g := newGate()
+				over := make(chan error)
+				go func() {
+					over <- stage.Discard(t.Context(), r.of(burst, n, identity, func(ctx context.Context, v int) (int, error) {
+						if v < dear {
+							time.Sleep(time.Microsecond)
+							return v, nil
+						}
+						g.enter()
+						return v, g.wait(ctx)
+					}))
+				}()
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if got := g.running.Load(); int(got) != n {
+					t.Errorf("%s n=%d: %d calls run while upstream has nothing, want %d", r.name, n, got, n)
+				}
+				close(g.open)
+				close(in)
+				if err := <-over; err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// The reader stands still: the default window is filled to the last item, although a
+// worker waits for more room than one item if it can.
+func TestTheDefaultWindowIsUsedUpP4(t *testing.T) {
+	for _, r := range engines {
+		for _, n := range []int{1, 3, 8} {
+			synctest.Test(t, func(t *testing.T) {
+				var taken atomic.Int64
+				out := r.of(counted(100*n, &taken), n, identity, func(_ context.Context, v int) (int, error) { return v, nil })
+				let, over := make(chan struct{}), make(chan error)
+				go func() {
+					over <- stage.ForEach(t.Context(), out, 1, func(context.Context, int) error { <-let; return nil })
+				}()
+				synctest.Wait()
+				if got, want := int(taken.Load()), 64*n+1; got != want {
+					t.Errorf("%s n=%d: %d taken from upstream, with one taken by downstream, want %d", r.name, n, got, want)
+				}
+				close(let)
+				if err := <-over; err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
