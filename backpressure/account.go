@@ -18,6 +18,7 @@ type Account struct {
 	uses   []use // one for each Held that may be out
 	free   []int // indices of uses that are not
 	claims map[*Claim]struct{}
+	last   func() // called when the last Held has been released, once; may be nil
 }
 
 // use is the weight behind a Held. A Held fits as long as the number does, so that
@@ -93,10 +94,13 @@ func (a *Account) Close() {
 			sum += a.uses[i].weight
 		}
 	}
-	claims := a.claims
-	a.uses, a.free, a.claims = nil, nil, nil
+	claims, last := a.claims, a.last
+	a.uses, a.free, a.claims, a.last = nil, nil, nil, nil
 	a.mu.Unlock()
 	a.budget.sem.Release(sum)
+	if last != nil {
+		last()
+	}
 	for c := range claims {
 		c.notify()
 	}
@@ -133,7 +137,33 @@ func (a *Account) release(h Held) bool {
 	weight := a.uses[h.slot].weight
 	a.uses[h.slot].out = false
 	a.free = append(a.free, h.slot)
+	last := a.last
+	if len(a.free) < len(a.uses) {
+		last = nil
+	} else {
+		a.last = nil
+	}
 	a.mu.Unlock()
 	a.budget.sem.Release(weight)
+	if last != nil {
+		last()
+	}
+	return true
+}
+
+// WhenReturned has notify called once when nothing is held any more of what has been
+// acquired through the account, by whoever releases the last of it, or closes the
+// account; notify must not block. It reports false, and does not call notify, if
+// nothing is held now. Of several calls the last one counts. It panics if notify is nil.
+func (a *Account) WhenReturned(notify func()) bool {
+	if notify == nil {
+		panic("backpressure.Account.WhenReturned: notify is nil")
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.free) == len(a.uses) {
+		return false
+	}
+	a.last = notify
 	return true
 }

@@ -203,6 +203,48 @@ func TestBudgetAccountGivesBackAllWhenItIsClosed(t *testing.T) {
 	})
 }
 
+func TestBudgetAccountTellsOnceWhenAllHasBeenReturned(t *testing.T) {
+	b := backpressure.NewBudget(9)
+	a := b.Open()
+	told := 0
+	tell := func() {
+		if told++; b.InUse() != 0 {
+			t.Errorf("told with %d in use", b.InUse())
+		}
+	}
+	if a.WhenReturned(tell) {
+		t.Error("nothing has been acquired yet")
+	}
+	x, _ := a.TryAcquire(3)
+	y, _ := a.TryAcquire(0)
+	if !a.WhenReturned(tell) {
+		t.Error("two are held")
+	}
+	x.Release()
+	x.Release()
+	if told != 0 {
+		t.Error("told while one is held, of no weight")
+	}
+	if y.Release(); told != 1 {
+		t.Errorf("told %d times", told)
+	}
+	z, _ := a.TryAcquire(9) // as one that nobody has asked about
+	if z.Release(); told != 1 || a.WhenReturned(tell) {
+		t.Errorf("told %d times", told)
+	}
+	z, _ = a.TryAcquire(9)
+	if !a.WhenReturned(tell) {
+		t.Error("one is held")
+	}
+	if a.Close(); told != 2 {
+		t.Errorf("told %d times after Close", told)
+	}
+	if z.Release(); told != 2 || a.WhenReturned(tell) {
+		t.Errorf("told %d times, or held by a closed account", told)
+	}
+	wantPanic(t, "backpressure.Account.WhenReturned: notify is nil", func() { a.WhenReturned(nil) })
+}
+
 func TestBudgetClaimWaitsInTheQueueOfTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := backpressure.NewBudget(10)

@@ -152,6 +152,19 @@ func ExampleAccount() {
 	// true
 }
 
+// The account may be closed when the last item has ended, wherever that is.
+func ExampleAccount_WhenReturned() {
+	run := backpressure.NewBudget(100).Open()
+	a, _ := run.TryAcquire(20)
+	b, _ := run.TryAcquire(30)
+	fmt.Println(run.WhenReturned(func() { fmt.Println("all is back") }))
+	a.Release()
+	b.Release()
+	// Output:
+	// true
+	// all is back
+}
+
 func ExampleOverflow() {
 	for o := backpressure.Block; o.Valid(); o++ {
 		fmt.Print(o, " ")

@@ -31,7 +31,10 @@ func (l Loan[T]) Release() bool { return l.held.Release() }
 // [Borrowed] or [BorrowedFilter], and the last one by [Repaid] or [RepaidEach]. Each gives the
 // weight back where the item ends: at an error, a panic, when it is filtered
 // out, at the end. And when the run ends, or downstream needs no more, whatever
-// is still on loan is given back, wherever it lies.
+// is still on loan is given back, wherever it lies. Of a stream that ends before
+// its run, as an input of [Concat], [Merge] or [FlatMap], loans go on; but not if these
+// read it through a [Take] that needs no more, or through a stage with goroutines of
+// its own, whose end is not told from that: charge behind them then.
 //
 // It runs in the goroutine of whoever pulls, and holds one item, which has not
 // got its weight yet. Errors pass without a weight; a negative weight is an error
@@ -58,12 +61,17 @@ type charge[T any] struct {
 	weight  func(T) int
 	account *backpressure.Account
 	wait    *Waiter
+	ended   bool // in has ended
 	shut    bool
 }
 
 func (r *charge[T]) Next(dst []Try[Loan[T]]) int {
 	var one [1]Try[T]
-	if r.shut || r.up.Next(one[:]) == 0 {
+	if r.shut {
+		return 0
+	}
+	if r.up.Next(one[:]) == 0 {
+		r.ended = true
 		return 0
 	}
 	item := one[0]
@@ -120,7 +128,30 @@ func (r *charge[T]) Close() {
 		r.wait.Free()
 	}
 	r.up.Close()
+	if r.ended && !r.scope.Stopped() {
+		r.leave()
+		return
+	}
 	r.account.Close()
+}
+
+// leave leaves the loans to those who have them: the stream has ended, and was not
+// cancelled, so that all of them have gone downstream. What has not been repaid when the
+// run ends is given back then.
+func (r *charge[T]) leave() {
+	root := r.scope.run.root
+	repaid := root.NewWaiter(r.name, func() string { return "" })
+	repaid.Arm()
+	if !r.account.WhenReturned(repaid.Wake) {
+		repaid.Disarm()
+		repaid.Free()
+		return
+	}
+	root.Go(r.name, func() {
+		defer r.account.Close()
+		defer repaid.Free()
+		repaid.Park()
+	})
 }
 
 // Borrowed makes of f a function on loans, for a [Map] between [Charge] and

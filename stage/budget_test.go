@@ -87,6 +87,71 @@ func TestBudgetIsGivenBackWhateverRoadTheRunTakesP5(t *testing.T) {
 	}
 }
 
+// The inputs end, and are closed, while what they have charged is still worked on.
+func TestBudgetBoundsWhatComesOfSeveralChargedStreams(t *testing.T) {
+	const limit, each = 2, 3
+	one := func(int) int { return 1 }
+	for name, of := range map[string]func(b *backpressure.Budget) stage.Stream[stage.Loan[int]]{
+		"Concat": func(b *backpressure.Budget) stage.Stream[stage.Loan[int]] {
+			return stage.Concat(stage.Charge(items(0, 1, 2), b, one), stage.Charge(items(3, 4, 5), b, one), stage.Charge(items(6, 7, 8), b, one))
+		},
+		"Merge": func(b *backpressure.Budget) stage.Stream[stage.Loan[int]] {
+			return stage.Merge(stage.Charge(items(0, 1, 2), b, one), stage.Charge(items(3, 4, 5), b, one), stage.Charge(items(6, 7, 8), b, one))
+		},
+		"FlatMap": func(b *backpressure.Budget) stage.Stream[stage.Loan[int]] {
+			return stage.FlatMap(items(0, 1, 2), 2, func(_ context.Context, k int) stage.Stream[stage.Loan[int]] {
+				return stage.Charge(items(each*k, each*k+1, each*k+2), b, one)
+			})
+		},
+	} {
+		for _, failing := range []int{-1, 4} {
+			synctest.Test(t, func(t *testing.T) {
+				b := backpressure.NewBudget(limit)
+				running, most := atomic.Int64{}, atomic.Int64{}
+				made := stage.Map(of(b), 8, stage.Repaid(func(ctx context.Context, v int) (int, error) {
+					n := running.Add(1)
+					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+					}
+					defer running.Add(-1)
+					if v == failing {
+						return v, oops(v)
+					}
+					time.Sleep(time.Second)
+					return v, nil
+				}))
+				k, err := stage.Count(t.Context(), made)
+				if (err != nil) != (failing >= 0) || err == nil && k != 3*each {
+					t.Errorf("%s, %d fails: %d items, %v", name, failing, k, err)
+				}
+				if most.Load() != limit || b.InUse() != 0 {
+					t.Errorf("%s, %d fails: up to %d in flight at once, want %d; %d left in use", name, failing, most.Load(), limit, b.InUse())
+				}
+			})
+		}
+	}
+}
+
+// What nobody repays is given back when the run ends.
+func TestBudgetOfLoansThatAreLostIsGivenBackAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := backpressure.NewBudget(9)
+		charged := func(of ...any) stage.Stream[stage.Loan[int]] {
+			return stage.Charge(items(of...), b, func(int) int { return 1 })
+		}
+		in := stage.Concat(charged(1, 2), charged(3, 4), charged(), charged(5))
+		lost := stage.Filter(in, 2, func(_ context.Context, l stage.Loan[int]) (bool, error) { return l.Value%2 == 0, nil })
+		inUse := -1
+		err := stage.ForEach(t.Context(), lost, 1, func(context.Context, stage.Loan[int]) error {
+			time.Sleep(time.Second)
+			inUse = b.InUse()
+			return nil
+		})
+		if err != nil || inUse != 5 || b.InUse() != 0 {
+			t.Errorf("%v, %d in use before the end, want 5, and %d after it", err, inUse, b.InUse())
+		}
+	})
+}
+
 func TestItemHeavierThanTheBudgetPassesAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := backpressure.NewBudget(3)
