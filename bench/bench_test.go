@@ -12,7 +12,9 @@ import (
 // The program beside it is the fairer judge, as it interleaves the repeats.
 func BenchmarkRows(b *testing.B) {
 	const items = 100_000
-	for _, g := range groups(config{items: items, spin: newCalibrator().spin}) {
+	spin := newCalibrator().spin
+	for _, rows := range groups() {
+		g := rows(config{items: items, spin: spin})
 		for _, row := range g.Rows {
 			for _, c := range row.Contenders {
 				b.Run(fmt.Sprintf("%s/%s/%s", g.Key, row.Name, c.Name()), func(b *testing.B) { benchmark(b, row, c) })

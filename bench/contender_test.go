@@ -16,7 +16,8 @@ const testItems = 3_000
 // eachContender runs test once for every line of every table.
 func eachContender(t *testing.T, test func(t *testing.T, row measure.Row, c contender)) {
 	t.Helper()
-	for _, g := range groups(config{items: testItems, spin: uncalibrated}) {
+	for _, rows := range groups() {
+		g := rows(config{items: testItems, spin: uncalibrated})
 		for _, row := range g.Rows {
 			for _, c := range row.Contenders {
 				t.Run(g.Key+"/"+row.Name+"/"+c.Name(), func(t *testing.T) { test(t, row, c.(contender)) })
@@ -100,7 +101,8 @@ func TestAnErrorOfFEndsTheRunOfEveryContenderThatCarriesErrors(t *testing.T) {
 }
 
 func TestEveryTargetBelongsToALineOfItsTable(t *testing.T) {
-	for _, g := range groups(config{items: testItems, spin: uncalibrated}) {
+	for _, rows := range groups() {
+		g := rows(config{items: testItems, spin: uncalibrated})
 		for _, target := range g.Targets {
 			row, found := g.Select(regexp.MustCompile("^" + regexp.QuoteMeta(g.Key+"/"+target.Row) + "$"))
 			if !found || !slices.ContainsFunc(row.Rows[0].Contenders, func(c measure.Contender) bool { return c.Name() == target.Contender }) {

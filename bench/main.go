@@ -120,8 +120,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	machine, others := measure.Here(), measure.WatchOthers()
 	c := newCalibrator()
 	var results []*measure.Result
-	for _, g := range groups(config{items: s.items, spin: c.spin}) {
-		g, any := g.Select(s.rows)
+	for _, rows := range groups() {
+		g, any := rows(config{items: s.items, spin: c.spin}).Select(s.rows)
 		if !any {
 			continue
 		}

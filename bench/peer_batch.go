@@ -16,7 +16,7 @@ var (
 
 // runLoopChunks makes each batch a new slice.
 func runLoopChunks(ctx context.Context, j job, take func(int)) error {
-	visit := j.eachOf(take)
+	visit := eachTo(take)
 	var b []int
 	for i, v := range j.items {
 		if b == nil {
@@ -35,7 +35,7 @@ func runLoopChunks(ctx context.Context, j job, take func(int)) error {
 // runRillBatch has no timeout.
 func runRillBatch(ctx context.Context, j job, take func(int)) error {
 	batches := rill.Batch(rill.FromSlice(j.items, nil), batchSize, -1)
-	visit := j.eachOf(take)
+	visit := eachTo(take)
 	return rill.ForEach(batches, 1, func(b []int) error { return visit(ctx, b) })
 }
 

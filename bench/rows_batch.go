@@ -111,7 +111,7 @@ func chunkRows(c config) measure.Group {
 		Job:    "A slice of ints, batches of it, and one consumer that goes through each batch and checks the order.",
 		Drawn:  []string{row},
 		Ratios: []measure.Ratio{speedUp(rillBatch.name)},
-		Rows: []measure.Row{job{upTo(c.items), 1, noop}.row(row, sluiceChunk.name,
+		Rows: []measure.Row{job{upTo(c.items), 1, nil}.row(row, sluiceChunk.name,
 			loopChunks, sluiceChunk, sluiceChunkReuse, sluiceChunkWithin, rillBatch)},
 		Targets: []measure.Target{
 			measure.NanosAtMost(row, sluiceChunk.name, ceiling),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -28,11 +29,33 @@ type Result struct {
 
 type cell struct{ row, contender string }
 
-// Run measures g. Each repeat gives every contender of every row one turn, in
+// spent is g with the names of its contenders only, which keep no memory alive.
+func (g Group) spent() Group {
+	rows := slices.Clone(g.Rows)
+	for i := range rows {
+		names := make([]Contender, len(rows[i].Contenders))
+		for k, c := range rows[i].Contenders {
+			names[k] = named(c.Name())
+		}
+		rows[i].Contenders = names
+	}
+	g.Rows = rows
+	return g
+}
+
+// named is a contender that has had its turns.
+type named string
+
+func (n named) Name() string { return string(n) }
+
+func (n named) Run() (Tally, error) { return Tally{}, fmt.Errorf("%s: has been measured", string(n)) }
+
+// Run measures g. The Result has the names of its contenders, and nothing else of
+// them. Each repeat gives every contender of every row one turn, in
 // the order in which they are listed; a first round only warms up. It ends at
 // the first wrong output. Run blocks until all is measured.
 func Run(g Group, p Plan) (*Result, error) {
-	r := &Result{Group: g, Repeats: p.Repeats, samples: map[cell][]Sample{}}
+	r := &Result{Group: g.spent(), Repeats: p.Repeats, samples: map[cell][]Sample{}}
 	if err := g.Verify(); err != nil {
 		return nil, err
 	}
