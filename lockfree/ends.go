@@ -53,7 +53,7 @@ const (
 
 	// How long to let the other end get ahead, in steps of about a cycle: at
 	// first, and at most; and at most so many for each slot of a small ring.
-	firstLinger   = 256
+	firstLinger   = 64
 	maxLinger     = 1024
 	lingerPerSlot = 4
 )

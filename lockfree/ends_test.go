@@ -10,7 +10,7 @@ import (
 // while that shows more, and not at all where it shows nothing new: so two that take
 // turns do not wait for nothing.
 func TestSPSCLingersOnlyWhereThatShowsMore(t *testing.T) {
-	const first, most = 256, 1024
+	const first, most = 64, 1024
 	// consumer has k values put in, takes out all, and tells how long it would linger.
 	consumer := func(q *lockfree.SPSC[int], k int) int {
 		for range k {
@@ -44,11 +44,11 @@ func TestSPSCLingersOnlyWhereThatShowsMore(t *testing.T) {
 		capacity int
 		looks    []look
 	}{
-		"a stream that gets going": {1024, []look{{1, first}, {2, 2 * first}, {8, most}, {32, most}, {64, most}, {500, most}}},
+		"a stream that gets going": {1024, []look{{1, first}, {2, 2 * first}, {8, 4 * first}, {32, 8 * first}, {40, most}, {50, most}, {64, most}, {500, most}}},
 		"two that take turns":      {1024, []look{{1, first}, {1, 0}, {1, first}, {1, 0}}},
 		"nothing there":            {1024, []look{{3, first}, {3, 2 * first}, {0, 0}, {0, 0}, {3, first}}},
 		"always many":              {1024, []look{{64, 0}, {100, 0}, {1024, 0}}},
-		"half of a small ring":     {16, []look{{8, 0}, {7, 4 * 16}, {7, 4 * 16}, {8, 4 * 16}}},
+		"half of a small ring":     {8, []look{{4, 0}, {3, 4 * 8}, {3, 4 * 8}, {4, 4 * 8}}},
 		"two slots":                {2, []look{{1, 0}, {2, 0}, {1, 0}}},
 		"one slot":                 {1, []look{{1, 0}, {1, 0}}},
 	} {
