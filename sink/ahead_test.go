@@ -118,6 +118,22 @@ func TestP5CloseWaitsForWhoMakesRoom(t *testing.T) {
 	})
 }
 
+// The same for one that has not come as far as to begin.
+func TestP5CloseWaitsForWhoIsAboutToMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := must[*Log[event]](t)(Create[event](memPath, withSystem(newMemory())))
+		begun := make(chan struct{})
+		l.core.helping.Go(func() { <-begun })
+		closed := make(chan error, 1)
+		go func() { closed <- l.Close() }()
+		if synctest.Wait(); len(closed) != 0 {
+			t.Error("Close has returned before")
+		}
+		close(begun)
+		ok(t, <-closed)
+	})
+}
+
 // C78: that the disk is full is no error before the room is needed, and none any more
 // when there is room again.
 func TestC78DiskThatIsFullAheadIsNoErrorYet(t *testing.T) {

@@ -19,22 +19,44 @@ import (
 // The test binary runs itself as the process that is killed. Its environment says
 // what it is to do.
 const (
-	childRole = "SLUICE_SINK_CHILD" // "append"
+	childRole = "SLUICE_SINK_CHILD" // "append", "file", "text"
 	childPath = "SLUICE_SINK_PATH"
 	childWays = "SLUICE_SINK_WRITERS"
 )
 
 const childWriters = 3
 
-// runChild appends to a log with several writers until it is killed. After each
-// append it writes the index that was acknowledged to its output.
-func runChild(string) {
-	die := func(err error) {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+// runChild does something until it is killed.
+func runChild(role string) {
+	switch path := os.Getenv(childPath); role {
+	case "file":
+		writeParts(path)
+	case "text":
+		writeText(path, os.Getenv(childWays))
+	default:
+		appendForever()
 	}
+}
+
+func die(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// acknowledge tells the parent that what is numbered first to end-1 must not be lost.
+func acknowledge(first, end uint64) {
+	var ack [16]byte
+	binary.LittleEndian.PutUint64(ack[:], first)
+	binary.LittleEndian.PutUint64(ack[8:], end)
+	_, err := os.Stdout.Write(ack[:])
+	die(err)
+}
+
+// appendForever appends to a log with several writers. After each append it says which
+// indices were acknowledged.
+func appendForever() {
 	var opts []LogOption
 	switch os.Getenv(childWays) {
 	case "EverySync":
@@ -58,11 +80,7 @@ func runChild(string) {
 				first, err := l.Append(recs...)
 				die(err)
 				seq += uint64(len(recs))
-				var ack [16]byte
-				binary.LittleEndian.PutUint64(ack[:], first)
-				binary.LittleEndian.PutUint64(ack[8:], first+uint64(len(recs)))
-				_, err = os.Stdout.Write(ack[:])
-				die(err)
+				acknowledge(first, first+uint64(len(recs)))
 			}
 		})
 	}
@@ -131,7 +149,7 @@ func killMany(t *testing.T, seed uint64, n int) {
 			most = manyAcks
 		}
 		before := lenOf(t, path)
-		end := killOne(t, exe, path, way, r.IntN(most))
+		end := killOne(t, exe, "append", path, way, r.IntN(most))
 		l := must[*Log[event]](t)(Open[event](path))
 		if l.Len() < end {
 			t.Fatalf("seed %d, cycle %d, %s: %d records, %d were acknowledged; recovered %v", seed, cycle, way, l.Len(), end, l.Recovery())
@@ -164,26 +182,40 @@ func lenOf(t testing.TB, path string) uint64 {
 	return l.Len()
 }
 
+func child(exe, role, path, way string) *exec.Cmd {
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childRole+"="+role, childPath+"="+path, childWays+"="+way)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
 // killOne runs a child, kills it after so many acknowledgements, and returns the
 // end of what it has acknowledged.
-func killOne(t testing.TB, exe, path, way string, acks int) (end uint64) {
+func killOne(t testing.TB, exe, role, path, way string, acks int) (end uint64) {
 	t.Helper()
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), childRole+"=append", childPath+"="+path, childWays+"="+way)
-	cmd.Stderr = os.Stderr
+	return killWhen(t, exe, role, path, way, func(n int, _ uint64) bool { return n >= acks })
+}
+
+// killWhen kills it as soon as n acknowledgements, the furthest of which goes to end, are
+// enough.
+func killWhen(t testing.TB, exe, role, path, way string, enough func(n int, end uint64) bool) (end uint64) {
+	t.Helper()
+	cmd := child(exe, role, path, way)
 	out := must[io.ReadCloser](t)(cmd.StdoutPipe())
 	ok(t, cmd.Start())
 	in := bufio.NewReader(out)
 	var ack [16]byte
+	killed := false
 	for n := 0; ; n++ {
-		if n == acks {
+		if !killed && enough(n, end) {
+			killed = true
 			ok(t, cmd.Process.Kill())
 		}
 		if _, err := io.ReadFull(in, ack[:]); err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Fatal(err)
 			}
-			if n < acks {
+			if !killed {
 				t.Fatalf("the child has ended by itself: %v", cmd.Wait())
 			}
 			break

@@ -1,7 +1,11 @@
 package sink
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/crc32"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,5 +129,35 @@ func TestErrorsSayWhere(t *testing.T) {
 	err := &CorruptError{Path: "readings", Record: 7, Offset: 4356}
 	if got := err.Error(); got != "sink: readings: corrupt from record 7 on, at byte 4356" {
 		t.Error(got)
+	}
+}
+
+// A log of another machine, or of another version of this package, is refused, and the
+// error says which it is.
+func TestAnotherByteOrderOrVersionIsRefused(t *testing.T) {
+	img := image(t, func(l *Log[event]) { appendEvents(t, l, 3); ok(t, l.Close()) })
+	turn := func(b []byte) { slices.Reverse(b) }
+	for want, change := range map[string]func(b []byte){
+		"the other byte order": func(b []byte) {
+			for at := 8; at < 24; at += 4 {
+				turn(b[at : at+4])
+			}
+		},
+		"format version 2, this program knows 1": func(b []byte) { binary.NativeEndian.PutUint32(b[8:], 2) },
+	} {
+		other := slices.Clone(img)
+		change(other)
+		binary.NativeEndian.PutUint32(other[sumOffset:], crc32.Checksum(other[:sumOffset], castagnoli))
+		for _, opts := range [][]LogOption{nil, {ReadOnly()}} {
+			m := newMemory()
+			m.put(memPath, other)
+			_, err := Open[event](memPath, append(opts, withSystem(m))...)
+			if !errors.Is(err, ErrLayout) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), memPath) {
+				t.Errorf("%s: %v", want, err)
+			}
+			if string(m.get(memPath)) != string(other) {
+				t.Errorf("%s: the file was changed", want)
+			}
+		}
 	}
 }
