@@ -157,7 +157,8 @@ func (a *Adaptive) note(latency time.Duration, err error) {
 	switch {
 	case err == nil:
 		a.seen.OK++
-		a.sum += max(0, latency)
+		latency = max(0, latency)
+		a.sum = min(a.sum, math.MaxInt64-latency) + latency // "for ever" may be told of more than once
 	case a.overload(err):
 		a.seen.Failed++
 	default:

@@ -218,6 +218,17 @@ func TestAIMDByTheNumbers(t *testing.T) {
 	}
 }
 
+// A latency that means "for ever", as often as you like, is no short one.
+func TestAdaptiveBacksOffFromLatenciesWhoseSumOverflows(t *testing.T) {
+	a := backpressure.NewAdaptive(backpressure.SetterFunc(func(int) {}), backpressure.AIMD{Within: time.Second, Backoff: 0.5}, 1, 100, backpressure.StartAt(64))
+	for range 64 {
+		a.Observe(math.MaxInt64, nil)
+	}
+	if n := a.Limit(); n != 32 {
+		t.Errorf("the limit is %d, want 32", n)
+	}
+}
+
 func TestAdaptiveCountsOnlyTheErrorsItIsToldOf(t *testing.T) {
 	var s set
 	other := errors.New("no such user")
