@@ -59,7 +59,8 @@ func (r *burstReader) Close() {}
 // comes back with more: n calls it stays.
 func TestMapReduceRunsNCallsWhileUpstreamWaitsAndNoMoreWhenItIsBackP3(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		for _, n := range []int{2, 3, 4, 8} {
+		for k, n := range []int{2, 3, 4, 8, 2, 3, 4, 8} {
+			parked := k >= 4              // the others, when the burst comes, or they are still looking
 			const cheap, burst = 4000, 64 // so many cheap ones that workers hold many items
 			more, release := make(chan struct{}), make(chan struct{})
 			var running atomic.Int32
@@ -73,6 +74,9 @@ func TestMapReduceRunsNCallsWhileUpstreamWaitsAndNoMoreWhenItIsBackP3(t *testing
 					return
 				}
 				go func() {
+					if parked {
+						synctest.Wait()
+					}
 					more <- struct{}{}
 					synctest.Wait()
 					before := running.Load()

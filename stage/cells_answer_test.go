@@ -1,46 +1,41 @@
 package stage
 
 import (
-	"runtime"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 )
 
-// A worker may be called at the very moment at which the consumer ceases to yield:
-// then it is launched by the one or by the other.
+// A worker may be called at the very moment at which the consumer ceases to yield, when
+// it has looked for the last time: then it looks once more. The moment is held up here by
+// another worker, whom the consumer wakes and who does not let go.
 func TestWorkerThatIsCalledWhileTheConsumerParksIsLaunched(t *testing.T) {
-	const rounds = 20_000
-	e := &cells[int, int]{n: 2}
-	w := &worker[int, int]{wait: new(Waiter)}
-	var begun, called atomic.Int64
-	go func() {
-		for k := range int64(rounds) {
-			for begun.Load() <= k {
-				runtime.Gosched()
-			}
-			e.mu.Lock()
-			e.rouse()
-			e.mu.Unlock()
-			called.Add(1)
-		}
-	}()
-	for k := range int64(rounds) {
-		e.guard, w.guard = false, false
-		e.idle = append(e.idle[:0], w)
-		e.round = spins
+	synctest.Test(t, func(t *testing.T) {
+		e := &cells[int, int]{n: 2, round: spins}
 		e.spins.Store(true)
-		begun.Add(1)
-		for range k % 128 {
-			called.Load() // so that all moments have their turn
+		call := func() (woken <-chan struct{}) {
+			w := &worker[int, int]{wait: &Waiter{ch: make(chan struct{})}}
+			w.wait.Arm()
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.guard = false
+			e.idle = append(e.idle, w)
+			e.rouse()
+			return w.wait.ch
 		}
-		if e.yield() {
-			t.Fatal("the consumer yields for ever")
+		first := call()
+		goes := make(chan bool, 1)
+		go func() { goes <- e.yield() }()
+		synctest.Wait()
+		second := call()
+		<-first
+		synctest.Wait()
+		select {
+		case <-second:
+		default:
+			t.Error("the worker has been left to a consumer that parks")
 		}
-		for called.Load() <= k {
-			runtime.Gosched()
+		if <-goes {
+			t.Error("the consumer yields for ever")
 		}
-		if e.call.Load() {
-			t.Fatalf("round %d: the worker has been left to a consumer that parks", k)
-		}
-	}
+	})
 }
