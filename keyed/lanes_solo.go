@@ -51,11 +51,12 @@ import (
 //     fence for each outlet that has any; and what is run after a soloist comes
 //     behind what it has published, by take.
 const (
-	soloCall  = 150 * time.Nanosecond // a soloist whose calls take more shares them out
-	laneCall  = 200 * time.Nanosecond // runs of lanes that take less for an item find a soloist
-	watchStep = 8                     // yields between two looks of the guard at the soloist
-	patience  = 8                     // looks that find the soloist standing still before it is taken over
-	watchGaps = 12                    // looks that find no soloist before the guard does something else
+	soloCall     = 150 * time.Nanosecond // a soloist whose calls take more shares them out
+	laneCall     = 200 * time.Nanosecond // runs of lanes that take less for an item find a soloist
+	watchStep    = 8                     // yields between two looks of the guard at the soloist
+	patience     = 8                     // looks that find the soloist standing still before it is taken over
+	patienceTime = 50 * time.Microsecond // or so much time between the first of them and another one
+	watchGaps    = 12                    // looks that find no soloist before the guard does something else
 
 	spillItems = 16 // results that a soloist collects
 
@@ -212,56 +213,6 @@ func (e *engine[A, K, S, B]) invoke(w *worker[A, K, S, B], i int) (B, error) {
 	return e.stateful(w.solo.states[i], w.buf[i].Value)
 }
 
-// tell claims the item in hand, of which the result is in results, unless w has been
-// frozen: then the item is in a lane of w's.
-func (e *engine[A, K, S, B]) tell(w *worker[A, K, S, B]) {
-	s := &w.solo
-	i := s.done
-	next := s.at(i + 1)
-	spill := i+1 == s.due || i+1 == s.items ||
-		s.results[i%spillItems].Error != nil || e.wanted(s.first+uint64(i))
-	if spill {
-		next |= spilling
-	}
-	if !s.claim.CompareAndSwap(s.at(i), next) {
-		e.overtaken(w)
-		return
-	}
-	s.done++
-	if spill {
-		e.spill(w, s.done)
-		s.due = s.done + spillItems
-		s.claim.Store(next &^ spilling)
-	}
-}
-
-// at is the claim with which item i is in hand.
-func (s *solo[A, K, S, B]) at(i int) uint64 { return s.base + uint64(i) }
-
-// spill publishes the results of the soloist's first items, as far as they have not
-// been. It is for the soloist while it spills, and for the guard that has frozen it.
-func (e *engine[A, K, S, B]) spill(w *worker[A, K, S, B], done int) {
-	s, o := &w.solo, w.out
-	from := s.spilled
-	for i := from; i < done; i++ {
-		r, result := o.slot(), &s.results[i%spillItems]
-		r.item, r.seq = *result, s.first+uint64(i)
-		o.i++
-		if e.refsB {
-			*result = stage.Try[B]{}
-		}
-	}
-	if e.refsA {
-		clear(w.buf[from:done])
-	}
-	s.spilled = done
-	o.n += uint64(done - from)
-	o.tail.Store(o.n)
-	if e.wanted(s.first + uint64(done) - 1) {
-		e.feed()
-	}
-}
-
 // takeOver has w take over from the soloist v. It does nothing if v goes on
 // meanwhile, or has nothing more. Under mu.
 func (e *engine[A, K, S, B]) takeOver(w, v *worker[A, K, S, B]) {
@@ -324,53 +275,32 @@ func (e *engine[A, K, S, B]) laneOf(w, v *worker[A, K, S, B], i int) (*lane[A, K
 	return e.table.lookup(w, v.keys[i])
 }
 
-// overtaken is what a soloist does with its result when it has been frozen.
-func (e *engine[A, K, S, B]) overtaken(w *worker[A, K, S, B]) {
-	e.mu.Lock() // the guard has put all else into lanes then
-	l := w.lane
-	e.mu.Unlock()
-	s := &w.solo
-	i := s.done
-	result := s.results[i%spillItems]
-	s.results[i%spillItems] = stage.Try[B]{}
-	s.on = false
-	s.claim.Store(s.at(i))
-	w.made = i
-	w.buf[i] = stage.Try[A]{}
-	if e.load != nil {
-		e.flush(w)
-	}
-	if l != nil {
-		*l.front(&w.free) = entry[A, K, S]{}
-		l.got++
-		w.ran++
-	}
-	e.emit(w.out, result, s.first+uint64(i))
-	if l != nil {
-		e.finish(w, l)
-	} else {
-		w.made++
-	}
-}
-
 // watch follows the soloist v, whose claim was at, and any after it. It returns the
 // one that has stood still, and its claim, or nil if there has been none for a while.
+// A moment is not enough: its processor may have had something else to do. How long
+// it is goes by looks, and by the clock where these are far apart.
 func (e *engine[A, K, S, B]) watch(v *worker[A, K, S, B], at uint64) (*worker[A, K, S, B], uint64) {
-	still := 0
+	still, since := 0, time.Duration(0)
 	for gaps := 0; gaps < watchGaps && !e.sub.Stopped(); {
 		for range watchStep {
 			runtime.Gosched()
 		}
-		now := e.solo.Load()
-		if now == nil {
-			v = nil
+		soloist := e.solo.Load()
+		if soloist == nil {
+			v, still = nil, 0
 			gaps++
 			continue
 		}
-		claim := now.solo.claim.Load()
-		if now != v || claim != at {
-			v, at, gaps, still = now, claim, 0, 0
-		} else if still++; still == patience {
+		claim := soloist.solo.claim.Load()
+		if soloist != v || claim != at {
+			v, at, gaps, still = soloist, claim, 0, 0
+			continue
+		}
+		clock := now()
+		if still++; still == 1 {
+			since = clock
+		}
+		if still == patience || clock-since > patienceTime {
 			return v, at
 		}
 	}
