@@ -127,3 +127,17 @@ func TestC77MapWithoutAPageIsAnErrorAndNotCalledACutFile(t *testing.T) {
 		t.Errorf("%d records", l.Len())
 	}
 }
+
+// A process that is being started has copies of all files for a moment. A lock that they
+// held would make of a log that has been closed one that is open elsewhere.
+func TestClosedLogIsNotLockedByAProcessThatIsBeingStarted(t *testing.T) {
+	path := newPath(t)
+	l := must[*Log[event]](t)(Create[event](path))
+	theirs := must[int](t)(unix.Dup(int(l.core.f.(*osFile).Fd())))
+	defer unix.Close(theirs)
+	if _, err := Open[event](path); !errors.Is(err, ErrLocked) {
+		t.Errorf("while it is open: %v", err)
+	}
+	ok(t, l.Close())
+	ok(t, must[*Log[event]](t)(Open[event](path)).Close())
+}

@@ -120,6 +120,13 @@ func (f *osFile) Sync() error                          { return syncData(f.File)
 func (f *osFile) Punch(off, n int64) error             { return punch(f.File, off, n) }
 func (f *osFile) Lock() error                          { return lock(f.File) }
 
+// Close gives the lock up itself: a process that this one is about to start has a copy
+// of the file until its program is loaded, and would hold the lock for so long.
+func (f *osFile) Close() error {
+	unlock(f.File)
+	return f.File.Close()
+}
+
 // fill allocates by writing zeros, where there is no call for it. It writes only
 // behind the end of the file, so that what was there stays.
 func fill(f *os.File, off, n int64) error {

@@ -46,3 +46,5 @@ func lock(f *os.File) error {
 	}
 	return err
 }
+
+func unlock(f *os.File) { unix.Flock(int(f.Fd()), unix.LOCK_UN) }
