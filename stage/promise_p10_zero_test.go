@@ -20,29 +20,32 @@ import (
 // P10: no allocation per item in the steady state; memory and goroutines do not
 // grow with the length of the input.
 
-// allocations returns the least number that a run of size items was seen to
-// make: what comes on top is the runtime's.
+// allocations returns how many a run of size items was seen to make.
 func allocations(size int, run func(in stage.Stream[int])) float64 {
 	in := stage.FromSlice(upTo(size))
-	least := math.Inf(1)
-	for range 3 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		run(in)
-		runtime.ReadMemStats(&after)
-		least = min(least, float64(after.Mallocs-before.Mallocs))
-	}
-	return least
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	run(in)
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs - before.Mallocs)
 }
 
 // perItem fails if twice the items make more allocations than a ring that has
-// come out larger could explain.
+// come out larger could explain. It compares the least of three runs of each, for
+// what comes on top is the runtime's; one of the larger runs is enough if it is
+// already small enough.
 func perItem(t *testing.T, name string, size int, run func(in stage.Stream[int])) {
 	t.Helper()
-	once, twice := allocations(size, run), allocations(2*size, run)
-	if extra := twice - once; extra > 500 {
-		t.Errorf("%s: %.0f allocations for %d items, %.0f for twice as many", name, once, size, twice)
+	once, twice := math.Inf(1), math.Inf(1)
+	for range 3 {
+		once = min(once, allocations(size, run))
 	}
+	for range 3 {
+		if twice = min(twice, allocations(2*size, run)); twice-once <= 500 {
+			return
+		}
+	}
+	t.Errorf("%s: %.0f allocations for %d items, %.0f for twice as many", name, once, size, twice)
 }
 
 func TestP10NoAllocationPerItem(t *testing.T) {
