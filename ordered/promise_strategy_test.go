@@ -118,12 +118,16 @@ func (c *cutter) Close() {
 // has closed its source, when Close returns.
 func TestP5P7ClosedStageIsOverWhileItsRunGoesOn(t *testing.T) {
 	for _, o := range all {
-		for _, n := range []int{1, 3} {
+		for k, n := range []int{1, 3, 1, 3} {
+			closing := time.Duration(k/2) * 2 * time.Hour // of the source: shorter than the calls, or longer
 			synctest.Test(t, func(t *testing.T) {
 				var m meter
 				closed := false
 				src := stage.Generate(func(ctx context.Context, yield func(int) bool) error {
-					defer func() { closed = true }()
+					defer func() {
+						time.Sleep(closing)
+						closed = true
+					}()
 					for v := 0; yield(v); v++ {
 					}
 					return nil
