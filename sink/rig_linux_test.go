@@ -21,12 +21,11 @@ const (
 )
 
 // rig is an ext4 file system in a file, whose power can be cut. The loop device that
-// it lies on stays, as a disk would.
+// it lies on goes with the mount: what the kernel remembers of a device that is still
+// there would be found again, although it never got to the disk.
 type rig struct {
-	t    testing.TB
-	dir  string
-	dev  string
-	disk *os.File
+	t          testing.TB
+	dir, image string
 }
 
 // makes are the ways to make the file system: with blocks of a page, and smaller.
@@ -49,12 +48,8 @@ func newRig(t testing.TB, mkfs ...string) *rig {
 	if out, err := exec.Command(tool, args...).CombinedOutput(); err != nil {
 		t.Skipf("skipped: mkfs.ext4: %v: %s", err, out)
 	}
-	r := &rig{t: t, dir: filepath.Join(t.TempDir(), "mnt")}
+	r := &rig{t, filepath.Join(t.TempDir(), "mnt"), image}
 	ok(t, os.Mkdir(r.dir, 0o700))
-	if err := r.attach(image); err != nil {
-		t.Skipf("skipped: no loop device: %v", err)
-	}
-	t.Cleanup(func() { r.disk.Close() })
 	if err := r.mount(); err != nil {
 		t.Skipf("skipped: cannot mount a loop device: %v", err)
 	}
@@ -62,36 +57,43 @@ func newRig(t testing.TB, mkfs ...string) *rig {
 	return r
 }
 
-// attach makes the image a block device, until disk is closed.
-func (r *rig) attach(image string) error {
+// attach makes the image a block device, until that is closed and not mounted.
+func (r *rig) attach() (*os.File, error) {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer control.Close()
-	f := must[*os.File](r.t)(os.OpenFile(image, os.O_RDWR, 0))
+	f := must[*os.File](r.t)(os.OpenFile(r.image, os.O_RDWR, 0))
 	defer f.Close()
 	for {
 		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r.dev = "/dev/loop" + strconv.Itoa(n)
-		if r.disk, err = os.OpenFile(r.dev, os.O_RDWR, 0); err != nil {
-			return err
+		disk, err := os.OpenFile("/dev/loop"+strconv.Itoa(n), os.O_RDWR, 0)
+		if err != nil {
+			return nil, err
 		}
 		conf := unix.LoopConfig{Fd: uint32(f.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}}
-		if err = unix.IoctlLoopConfigure(int(r.disk.Fd()), &conf); err == nil {
-			return nil
+		if err = unix.IoctlLoopConfigure(int(disk.Fd()), &conf); err == nil {
+			return disk, nil
 		}
-		r.disk.Close()
+		disk.Close()
 		if err != unix.EBUSY { // somebody else was quicker
-			return err
+			return nil, err
 		}
 	}
 }
 
-func (r *rig) mount() error { return unix.Mount(r.dev, r.dir, "ext4", 0, "") }
+func (r *rig) mount() error {
+	disk, err := r.attach()
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	return unix.Mount(disk.Name(), r.dir, "ext4", 0, "")
+}
 
 // cut stops the file system, in one of its ways.
 func (r *rig) cut(how uint32) {
