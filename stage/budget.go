@@ -20,6 +20,22 @@ type Loan[T any] struct {
 // blocks.
 func (l Loan[T]) Release() bool { return l.held.Release() }
 
+func (l Loan[T]) part() backpressure.Held { return l.held }
+
+// lost is what becomes of a value that an operator drops and nobody will see again: if it
+// is a loan its part of the budget is given back. kept is what goes on in its place, and
+// may stand for the same part.
+func lost[T any](gone, kept T) {
+	var zero T
+	if _, lent := any(zero).(interface{ part() backpressure.Held }); !lent {
+		return
+	}
+	part := any(gone).(interface{ part() backpressure.Held }).part()
+	if part != any(kept).(interface{ part() backpressure.Held }).part() {
+		part.Release()
+	}
+}
+
 // Charge passes each value on as a [Loan], once its weight has been taken from
 // the budget: so what is between here and where the loans are repaid weighs no
 // more than the budget in all, over any number of stages, and of runs, that
@@ -30,7 +46,8 @@ func (l Loan[T]) Release() bool { return l.held.Release() }
 // Between, stages work on loans: a function that is given to them is wrapped by
 // [Borrowed] or [BorrowedFilter], and the last one by [Repaid] or [RepaidEach]. Each gives the
 // weight back where the item ends: at an error, a panic, when it is filtered
-// out, at the end. And when the run ends, or downstream needs no more, whatever
+// out, at the end; so do [Buffer], [Debounce] and [Sample] for what they drop or merge
+// away, after [OnDrop]. And when the run ends, or downstream needs no more, whatever
 // is still on loan is given back, wherever it lies. Of a stream that ends before
 // its run, as an input of [Concat], [Merge] or [FlatMap], loans go on; but not if these
 // read it through a [Take] that needs no more, or through a stage with goroutines of

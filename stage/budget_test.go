@@ -131,6 +131,56 @@ func TestBudgetBoundsWhatComesOfSeveralChargedStreams(t *testing.T) {
 	}
 }
 
+// More is dropped than the budget has: so what is dropped must give its weight back.
+func TestBudgetIsGivenBackByWhatIsDropped(t *testing.T) {
+	type loan = stage.Loan[int]
+	older := stage.Conflate(func(old, _ loan) loan { return old })
+	newer := stage.Conflate(func(_, new loan) loan { return new })
+	for name, of := range map[string]func(in stage.Stream[loan], opts ...stage.Option) stage.Stream[loan]{
+		"DropOldest": func(in stage.Stream[loan], opts ...stage.Option) stage.Stream[loan] {
+			return stage.Buffer(in, 2, backpressure.DropOldest, opts...)
+		},
+		"DropNewest": func(in stage.Stream[loan], opts ...stage.Option) stage.Stream[loan] {
+			return stage.Buffer(in, 2, backpressure.DropNewest, opts...)
+		},
+		"Latest": func(in stage.Stream[loan], opts ...stage.Option) stage.Stream[loan] {
+			return stage.Buffer(in, 2, backpressure.Latest, opts...)
+		},
+		"Latest, merged into the older": func(in stage.Stream[loan], opts ...stage.Option) stage.Stream[loan] {
+			return stage.Buffer(in, 2, backpressure.Latest, append(opts, older)...)
+		},
+		"Latest, merged into the newer": func(in stage.Stream[loan], opts ...stage.Option) stage.Stream[loan] {
+			return stage.Buffer(in, 2, backpressure.Latest, append(opts, newer)...)
+		},
+		"Debounce": func(in stage.Stream[loan], opts ...stage.Option) stage.Stream[loan] {
+			return stage.Debounce(in, time.Minute, opts...)
+		},
+		"Sample": func(in stage.Stream[loan], opts ...stage.Option) stage.Stream[loan] {
+			return stage.Sample(in, time.Minute, opts...)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			const limit, n = 6, 100
+			b := backpressure.NewBudget(limit)
+			in := stage.Charge(items(numbers(n)...), b, func(int) int { return 1 })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			dropped, got := 0, 0
+			err := stage.ForEach(ctx, of(in, stage.OnDrop(func(l loan) { dropped++ })), 1, func(_ context.Context, l loan) error {
+				got++
+				time.Sleep(time.Second)
+				if !l.Release() {
+					t.Errorf("%s: %d had been given back before its end", name, l.Value)
+				}
+				return nil
+			})
+			if err != nil || got+dropped != n || dropped <= limit || b.InUse() != 0 {
+				t.Errorf("%s: %v, %d came, %d were dropped, %d left in use", name, err, got, dropped, b.InUse())
+			}
+		})
+	}
+}
+
 // What nobody repays is given back when the run ends.
 func TestBudgetOfLoansThatAreLostIsGivenBackAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -76,6 +76,7 @@ func (b *buffer[T]) waitRoom() bool {
 // means that it is the last one.
 func (b *buffer[T]) squeeze(one []Try[T]) bool {
 	item := &one[0]
+	var none T
 	for b.store.free() == 0 {
 		if item.Error != nil {
 			if !b.waitRoom() {
@@ -85,17 +86,17 @@ func (b *buffer[T]) squeeze(one []Try[T]) bool {
 		}
 		switch b.overflow {
 		case backpressure.DropNewest:
-			b.drop(item.Value)
+			b.drop(item.Value, none)
 			return true
 		case backpressure.Fail:
-			b.drop(item.Value)
+			b.drop(item.Value, none)
 			b.failed = &stageError{b.name, backpressure.ErrOverflow}
 			b.sub.Cancel(b.failed)
 			return false
 		}
-		gone, done := b.store.(*shelf[T]).replace(item.Value, b.overflow == backpressure.Latest)
+		gone, into, done := b.store.(*shelf[T]).replace(item.Value, b.overflow == backpressure.Latest)
 		if done {
-			b.drop(gone)
+			b.drop(gone, into)
 			return true
 		}
 		// It is not full any more, or full of errors.
@@ -107,9 +108,11 @@ func (b *buffer[T]) squeeze(one []Try[T]) bool {
 	return true
 }
 
-func (b *buffer[T]) drop(v T) {
+// drop counts v, which has been dropped, or merged into another value.
+func (b *buffer[T]) drop(v, into T) {
 	b.dropped.Add(1)
 	if b.onDrop != nil && !b.sub.Stopped() {
 		b.onDrop(v)
 	}
+	lost(v, into)
 }

@@ -111,26 +111,28 @@ func (s *shelf[T]) clear() {
 }
 
 // replace brings v into a full shelf: latest merges it with the newest item,
-// else the oldest value goes. It returns the value that is gone. It does nothing
-// if the shelf is not full, or if what would have to go is an error.
-func (s *shelf[T]) replace(v T, latest bool) (gone T, done bool) {
+// else the oldest value goes. It returns the value that is gone, and what it has been
+// merged into, if it has. It does nothing if the shelf is not full, or if what would
+// have to go is an error.
+func (s *shelf[T]) replace(v T, latest bool) (gone, into T, done bool) {
 	s.mu.Lock()
 	if s.len < s.size {
 		s.mu.Unlock()
-		return gone, false
+		return gone, into, false
 	}
 	if !latest {
 		defer s.mu.Unlock()
-		return s.dropOldest(v)
+		gone, done = s.dropOldest(v)
+		return gone, into, done
 	}
 	newest := *s.at(s.len - 1)
 	if newest.Error != nil || s.merge == nil {
 		defer s.mu.Unlock()
 		if newest.Error != nil {
-			return gone, false
+			return gone, into, false
 		}
 		s.at(s.len - 1).Value = v
-		return newest.Value, true
+		return newest.Value, into, true
 	}
 	// The function is not called under the lock: it may take long, or panic. Until
 	// it returns the newest item is out of the reader's sight.
@@ -138,11 +140,12 @@ func (s *shelf[T]) replace(v T, latest bool) (gone T, done bool) {
 	s.len--
 	s.mu.Unlock()
 	merged := s.merge(newest.Value, v)
+	lost(newest.Value, merged)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*s.at(s.len) = Try[T]{Value: merged}
 	s.len++
-	return v, true
+	return v, merged, true
 }
 
 // dropOldest drops the oldest value and puts v at the end. Under mu.

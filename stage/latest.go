@@ -127,6 +127,8 @@ func (l *newest[T]) pump() {
 			if l.onDrop != nil && !l.sub.Stopped() {
 				l.onDrop(gone)
 			}
+			var none T
+			lost(gone, none)
 			continue // the reader waits for the time at which the first one was due
 		}
 		l.cons.Wake()
