@@ -48,10 +48,12 @@
 // with [PerKey].
 //
 // While calls take less time than it costs to share them out, the worker that takes
-// items from upstream runs them itself, one after the other. Another one watches it,
-// and as soon as it stands still puts all that it has not begun into the lanes. So
-// nothing of the above is given up; one more processor is kept awake meanwhile, if
-// there is one. (With Pinned, MaxKeys or IdleAfter all items go through the lanes.)
+// items from upstream runs them itself, one after the other, and hands on up to 16
+// results at a time, but all that there are when somebody waits for one. Another worker
+// watches it, and when it has stood still for some microseconds puts all that it has not
+// begun into the lanes. So nothing of the above is given up; one more processor is kept
+// awake meanwhile, if there is one. (With Pinned, MaxKeys or IdleAfter all items go
+// through the lanes.)
 //
 // # Ordering
 //
