@@ -93,8 +93,14 @@ func TestCoalesceMakesOneQueryOfLookupsThatMeet(t *testing.T) {
 		defer shared.close()
 		start := time.Now()
 		enrichKeys(t, shared, "sluice", 8, 1, keys)
-		want := []string{"a", "a b c", "c", "a b c", "b", "a b c"}
-		if d := time.Since(start); !slices.Equal(st.asked, want) || d != 6*time.Second {
+		asked := slices.Clone(st.asked)
+		for i := 0; i < len(asked); i += 2 {
+			if len(asked[i]) == 1 {
+				asked[i] = "one" // which of the eight came first is nobody's promise
+			}
+		}
+		want := []string{"one", "a b c", "one", "a b c", "one", "a b c"}
+		if d := time.Since(start); !slices.Equal(asked, want) || d != 6*time.Second {
 			t.Errorf("asked for %q in %v, want %q", st.asked, d, want)
 		}
 	})
