@@ -106,6 +106,8 @@ type engine[A any, K comparable, S, B any] struct {
 	grain   int
 	cheap   bool   // calls cost less than to share them out
 	dear    bool   // in the last run they did not
+	gap     int    // so many pulls do not wait for quiet
+	vain    int    // what gap was when it had last been waited in vain
 	offer   int    // at most this much room is offered to upstream's Next
 	pulled  uint64 // items taken from upstream, ever, and those being asked for
 	asked   int    // those
@@ -156,6 +158,7 @@ type worker[A any, K comparable, S, B any] struct {
 	lane    *lane[A, K, S] // being run, or nil
 	share   int            // entries of it to be run
 	ran     int            // of them, those that have been
+	byes    int            // and of these, farewells
 	calling bool           // in f, or in newState, for its front entry
 	began   time.Duration
 	made    int    // items run since began
@@ -317,7 +320,7 @@ func (e *engine[A, K, S, B]) Close() {
 	defer e.mu.Unlock()
 	if e.load != nil && e.table != nil {
 		for _, w := range e.workers {
-			e.flush(w)
+			e.account(w)
 		}
 		e.load.end(e.loads())
 	}

@@ -8,7 +8,7 @@ import (
 
 // take makes w the one that runs l, for what has come until now.
 func (e *engine[A, K, S, B]) take(w *worker[A, K, S, B], l *lane[A, K, S]) {
-	w.lane, w.ran = l, 0
+	w.lane, w.ran, w.byes = l, 0, 0
 	w.share = int(min(l.pending.Load(), maxRun))
 	if e.tiny.Load() {
 		w.share = 1 // so that pending is exact, and the next lane's turn comes
@@ -81,7 +81,7 @@ func (e *engine[A, K, S, B]) finish(w *worker[A, K, S, B], l *lane[A, K, S]) {
 	w.made += w.ran
 	w.lane = nil
 	if e.load != nil {
-		l.done.Add(uint64(w.ran))
+		l.done.Add(uint64(w.ran - w.byes))
 	}
 	l.last, l.mark = w.id, w.out.n
 	if l.pending.Add(-int64(w.ran)) > 0 {
@@ -127,6 +127,7 @@ func (e *engine[A, K, S, B]) failed(w *worker[A, K, S, B], err error) {
 	w.lane.got++
 	w.ran++
 	if seq == farewell {
+		w.byes++
 		e.sub.Fail(err) // it belongs to no item
 		e.parted()
 		return
@@ -162,6 +163,7 @@ func (e *engine[A, K, S, B]) farewell(w *worker[A, K, S, B], en *entry[A, K, S])
 	*en = entry[A, K, S]{}
 	w.lane.got++
 	w.ran++
+	w.byes++
 	e.parted()
 }
 

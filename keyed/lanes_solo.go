@@ -26,7 +26,9 @@ import (
 // A result that crosses to another processor costs more than most calls do. So the
 // soloist collects a few before it spills them into its outlet. It does so at once
 // when the reader waits, and with an error, which a cancellation that comes later must
-// not mask. The guard does it for a soloist that it has frozen.
+// not mask. The guard does it for a soloist that it has frozen. With n = 1 there is no
+// guard, and so no claim: then each result goes into the outlet at once, or a call that
+// does not return would hold up those before it.
 //
 //	                          e.solo   claim      buf and states           pull right
 //	it plays                  it       as is      its own                  its own
@@ -90,6 +92,20 @@ func (e *engine[A, K, S, B]) alone() bool {
 // mu, with w having no permit.
 func (e *engine[A, K, S, B]) quiet(w *worker[A, K, S, B]) bool {
 	return e.running == 0 && w.deque.Len() == 0 && !e.stealable(w)
+}
+
+// hope keeps for how many pulls it is not waited for quiet: for more and more, while a
+// call that is stuck lets none come. Under mu.
+func (e *engine[A, K, S, B]) hope(quiet bool) {
+	switch {
+	case quiet:
+		e.gap, e.vain = 0, 0
+	case e.gap > 0:
+		e.gap--
+	default:
+		e.vain = min(2*e.vain+1, maxGap)
+		e.gap = e.vain
+	}
 }
 
 // enough is the room for which a pull is worth while. It is more than 1 only where
@@ -163,7 +179,7 @@ func (e *engine[A, K, S, B]) play(w *worker[A, K, S, B]) {
 		w.calling = true
 		switch {
 		case load && s.picked(i):
-			result.Value, result.Error = e.measuredSolo(w, i)
+			result.Value, result.Error = e.measuredSolo(w)
 		case call != nil:
 			result.Value, result.Error = call(e.ctx, item.Value)
 		default:
@@ -228,6 +244,7 @@ func (e *engine[A, K, S, B]) takeOver(w, v *worker[A, K, S, B]) {
 	if e.load != nil {
 		e.uncount(v, i)
 	}
+	w.free.drain(&e.free)
 	seq := s.first + uint64(i)
 	if v.buf[i].Error == nil {
 		l, st := e.laneOf(w, v, i)
@@ -239,7 +256,7 @@ func (e *engine[A, K, S, B]) takeOver(w, v *worker[A, K, S, B]) {
 		en.seq, en.state = seq, st
 		l.pending.Add(1) // it was 0, and the lane lies in no deque: it is in v's hands
 		w.opened.Add(1)
-		v.lane, v.ran, v.share = l, 0, 1
+		v.lane, v.ran, v.byes, v.share = l, 0, 0, 1
 	}
 	for i, seq := i+1, seq+1; i < s.items; i, seq = i+1, seq+1 {
 		if err := v.buf[i].Error; err != nil {
@@ -260,6 +277,7 @@ func (e *engine[A, K, S, B]) takeOver(w, v *worker[A, K, S, B]) {
 		clear(v.keys[:s.items])
 	}
 	e.lay(w)
+	e.free.drain(&w.free)
 	e.steals.Add(uint64(len(w.touched)))
 	clear(w.touched)
 	w.touched = w.touched[:0]

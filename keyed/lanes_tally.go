@@ -11,17 +11,22 @@ const (
 // for each item would cost more than the rest.
 type soloTally struct {
 	skip  int      // items up to the next one that is measured
-	picks []int32  // items that are measured, and have not been
+	picks []pick   // those that are measured
+	next  int      // the first of them that has not been
 	tally []uint32 // by lane: items run, or to be run, and not yet in the lane's count
 	runs  int
 }
+
+// pick is an item that is measured, and its lane: the guard may take the keys at any
+// time.
+type pick struct{ item, lane int32 }
 
 // enroll counts a soloist's items, and chooses what is measured.
 func (e *engine[A, K, S, B]) enroll(w *worker[A, K, S, B], items []stage.Try[A]) {
 	s := &w.solo
 	if s.tally == nil {
 		s.tally = make([]uint32, len(e.lanes))
-		s.picks = make([]int32, 0, len(w.buf))
+		s.picks = make([]pick, 0, len(w.buf))
 	}
 	s.runs++
 	if !e.perKey {
@@ -31,7 +36,7 @@ func (e *engine[A, K, S, B]) enroll(w *worker[A, K, S, B], items []stage.Try[A])
 			}
 		}
 	}
-	s.picks = s.picks[:0]
+	s.picks, s.next = s.picks[:0], 0
 	for ; s.skip < len(items); s.skip += stride(&w.dice, soloStep<<sampleBits) {
 		i := s.skip
 		if items[i].Error != nil {
@@ -40,7 +45,7 @@ func (e *engine[A, K, S, B]) enroll(w *worker[A, K, S, B], items []stage.Try[A])
 		lane := -1
 		if !e.perKey {
 			lane = e.table.laneIndex(w.keys[i])
-			s.picks = append(s.picks, int32(i))
+			s.picks = append(s.picks, pick{int32(i), int32(lane)})
 		}
 		e.load.see(w.keys[i], lane, soloStep)
 	}
@@ -49,18 +54,19 @@ func (e *engine[A, K, S, B]) enroll(w *worker[A, K, S, B], items []stage.Try[A])
 
 // picked reports whether item i, the one in hand, is measured.
 func (s *soloTally) picked(i int) bool {
-	if len(s.picks) == 0 || int(s.picks[0]) != i {
+	if s.next == len(s.picks) || int(s.picks[s.next].item) != i {
 		return false
 	}
-	s.picks = s.picks[1:]
+	s.next++
 	return true
 }
 
-// measuredSolo calls f for the soloist's item i, and measures it.
-func (e *engine[A, K, S, B]) measuredSolo(w *worker[A, K, S, B], i int) (b B, err error) {
-	l := e.table.hashed(w.keys[i]) // now: while f runs the guard may take the keys
+// measuredSolo calls f for the soloist's item that has just been picked, and measures it.
+func (e *engine[A, K, S, B]) measuredSolo(w *worker[A, K, S, B]) (b B, err error) {
+	p := w.solo.picks[w.solo.next-1]
+	l := &e.lanes[p.lane]
 	began := now()
-	b, err = e.invoke(w, i)
+	b, err = e.invoke(w, int(p.item))
 	l.samples.Add(1)
 	l.service.Add(int64(now() - began))
 	return b, err
@@ -77,6 +83,17 @@ func (e *engine[A, K, S, B]) uncount(w *worker[A, K, S, B], done int) {
 			w.solo.tally[e.table.laneIndex(w.keys[i])]--
 		}
 	}
+}
+
+// account enters what w has left in the middle of a run, when it is gone. Under mu.
+func (e *engine[A, K, S, B]) account(w *worker[A, K, S, B]) {
+	if e.solo.Load() == w {
+		e.uncount(w, w.solo.done)
+	}
+	if w.lane != nil {
+		w.lane.done.Add(uint64(w.ran - w.byes))
+	}
+	e.flush(w)
 }
 
 // flush shows a Load what w has run as a soloist.

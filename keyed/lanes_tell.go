@@ -6,6 +6,11 @@ import "github.com/seed95b73fdc/sluice/stage"
 // frozen: then the item is in a lane of w's.
 func (e *engine[A, K, S, B]) tell(w *worker[A, K, S, B]) {
 	s := &w.solo
+	if e.n == 1 { // nobody watches it
+		s.done++
+		e.spill(w, s.done)
+		return
+	}
 	i := s.done
 	next := s.at(i + 1)
 	spill := i+1 == s.due || i+1 == s.items ||

@@ -12,6 +12,7 @@ const (
 	dequeSize  = 64
 	lookOnce   = 8  // yields of a worker between two looks for work
 	loiters    = 12 // looks of a worker that finds none, before it parks
+	maxGap     = 31 // pulls between two that wait for a moment to be alone, when that is in vain
 	guardLooks = 2  // looks of a guard before it acts on what another worker may do anyway
 )
 
@@ -265,7 +266,7 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 			continue
 		}
 		alone := canPull && e.alone()
-		if alone && looks < loiters && !e.quiet(w) {
+		if alone && looks < loiters && e.gap == 0 && !e.quiet(w) {
 			canPull = false // for a moment: it may well be quiet soon
 		}
 		switch {
@@ -291,6 +292,9 @@ func (e *engine[A, K, S, B]) find(w *worker[A, K, S, B]) *lane[A, K, S] {
 				e.guard, guard = false, false
 			}
 			mine = alone && e.quiet(w)
+			if alone {
+				e.hope(mine)
+			}
 			e.pull(w, room, mine)
 			looks = 0
 			continue
