@@ -8,7 +8,7 @@ import (
 
 // take makes w the one that runs l, for what has come until now.
 func (e *engine[A, K, S, B]) take(w *worker[A, K, S, B], l *lane[A, K, S]) {
-	w.lane, w.ran, w.byes = l, 0, 0
+	w.lane, w.ran = l, 0
 	w.share = int(min(l.pending.Load(), maxRun))
 	if e.tiny.Load() {
 		w.share = 1 // so that pending is exact, and the next lane's turn comes
@@ -83,6 +83,7 @@ func (e *engine[A, K, S, B]) finish(w *worker[A, K, S, B], l *lane[A, K, S]) {
 	if e.load != nil {
 		l.done.Add(uint64(w.ran - w.byes))
 	}
+	w.byes = 0
 	l.last, l.mark = w.id, w.out.n
 	if l.pending.Add(-int64(w.ran)) > 0 {
 		w.again = true

@@ -256,7 +256,7 @@ func (e *engine[A, K, S, B]) takeOver(w, v *worker[A, K, S, B]) {
 		en.seq, en.state = seq, st
 		l.pending.Add(1) // it was 0, and the lane lies in no deque: it is in v's hands
 		w.opened.Add(1)
-		v.lane, v.ran, v.byes, v.share = l, 0, 0, 1
+		v.lane, v.ran, v.share = l, 0, 1
 	}
 	for i, seq := i+1, seq+1; i < s.items; i, seq = i+1, seq+1 {
 		if err := v.buf[i].Error; err != nil {
