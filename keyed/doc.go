@@ -52,8 +52,8 @@
 // results at a time, but all that there are when somebody waits for one. Another worker
 // watches it, and when it has stood still for some microseconds puts all that it has not
 // begun into the lanes. So nothing of the above is given up; one more processor is kept
-// awake meanwhile, if there is one. (With Pinned, MaxKeys or IdleAfter all items go
-// through the lanes.)
+// awake meanwhile, if there is one and n is more than 1. (With Pinned, MaxKeys or
+// IdleAfter all items go through the lanes.)
 //
 // # Ordering
 //

@@ -46,9 +46,10 @@ import (
 //   - Only a guard freezes, under mu, and only a soloist that has an item in hand and
 //     does not spill. So the outlet is the soloist's or, while it is frozen and under
 //     mu, the guard's.
-//   - What has been claimed is spilled when the soloist is done, or is taken over; when
-//     it is stopped nobody wants it any more. Whoever spills looks at want afterwards,
-//     so no result is slept through.
+//   - What has been claimed is spilled when the soloist is done, or stands still and is
+//     taken over; when it is stopped nobody wants it any more. With n = 1 nobody could
+//     take over: so nothing is kept back, and there is no claim. Whoever spills looks at
+//     want afterwards, so no result is slept through.
 //   - The results of a soloist come behind all that were published before, by a
 //     fence for each outlet that has any; and what is run after a soloist comes
 //     behind what it has published, by take.

@@ -32,7 +32,7 @@ func (e *engine[A, K, S, B]) Next(dst []stage.Try[B]) int {
 		}
 		if round < spins && e.spun < spinBudget && !e.slow.Load() {
 			if e.solo.Load() == nil {
-				e.spun++ // a soloist spills soon, or is taken over
+				e.spun++ // a soloist spills soon, or is taken over; with n = 1 it spills each
 			}
 			runtime.Gosched()
 			for k := 1; k < restYields && e.solo.Load() != nil; k++ {

@@ -96,7 +96,8 @@ func (e *engine[A, K, S, B]) account(w *worker[A, K, S, B]) {
 	e.flush(w)
 }
 
-// flush shows a Load what w has run as a soloist.
+// flush shows a Load what w has run as a soloist. It is w's, or, when that is gone, for
+// who has mu.
 func (e *engine[A, K, S, B]) flush(w *worker[A, K, S, B]) {
 	s := &w.solo
 	if s.runs == 0 {

@@ -10,7 +10,8 @@
  * a key, and its results as the reader takes them, come in order; no two calls of one
  * key overlap; no more calls run than there are permits; nobody waits for ever, and what
  * is not behind a call that never ends, by its key, is done all the same. What happens
- * under mu is one step. Windows and parking are not modelled.
+ * under mu is one step. Windows and parking are not modelled, nor a stage with n = 1,
+ * which has no claim and spills each result.
  *
  * Variants that must fail: -DBUG=1 the soloist does not notice that it is frozen,
  * -DBUG=2 no fences are put when it begins, -DBUG=3 who takes a lane puts none before

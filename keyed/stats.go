@@ -10,7 +10,7 @@ import (
 type LaneStats struct {
 	Depth   int           // functions queued at present
 	Keys    int           // that have a state
-	Done    uint64        // functions that have ended, without those of Atomically
+	Done    uint64        // functions that have ended, without those of Atomically; in a Load, calls
 	Share   float64       // of all that have ended in the layout, 0 to 1
 	Rate    float64       // functions that have ended a second, since the layout
 	Wait    time.Duration // from admission to the start, the mean of a sample of those that were queued

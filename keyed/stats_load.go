@@ -25,10 +25,10 @@ type Load[K comparable] struct {
 // NewLoad returns a Load that has seen nothing.
 func NewLoad[K comparable]() *Load[K] { return &Load[K]{} }
 
-// Measure has a stage keep the books of load. About one item of 16, or of 64
-// while calls are very cheap, chosen at random, is measured. K must be the type of the stage's keys, which panics
-// otherwise; a nil load panics. With [stage.Inline] there are no lanes, and nothing
-// is measured.
+// Measure has a stage keep the books of load. About one item of 16, or of 64 while
+// calls are very cheap, chosen at random, is measured. K must be the type of the
+// stage's keys, which panics otherwise; a nil load panics. With [stage.Inline] there
+// are no lanes, and nothing is measured.
 func Measure[K comparable](load *Load[K]) stage.Option {
 	stage.CheckFunc("keyed.Measure", "load", load == nil)
 	return stage.With(measureKey{}, load)
