@@ -128,11 +128,7 @@ func TestALoadCountsTheCallsOfARunThatIsCutShort(t *testing.T) {
 					return nil
 				})
 			}()
-			var counted uint64
-			for _, l := range load.Stats().Lanes {
-				counted += l.Done
-			}
-			if counted != done.Load() {
+			if counted := callsOf(load); counted != done.Load() {
 				t.Errorf("%s: %d calls are counted, %d returned", what, counted, done.Load())
 			}
 		})
@@ -150,11 +146,15 @@ func TestALoadCountsNoFarewells(t *testing.T) {
 	if n, err := stage.Count(t.Context(), out); n != items || err != nil {
 		t.Fatal(n, err)
 	}
-	var done uint64
+	if done := callsOf(load); done != items {
+		t.Errorf("%d items are counted, want %d", done, items)
+	}
+}
+
+// callsOf is how many calls a Load has counted, on all lanes.
+func callsOf[K comparable](load *keyed.Load[K]) (done uint64) {
 	for _, l := range load.Stats().Lanes {
 		done += l.Done
 	}
-	if done != items {
-		t.Errorf("%d items are counted, want %d", done, items)
-	}
+	return done
 }

@@ -165,11 +165,7 @@ func TestALoadCountsEachItemOnceAlsoWhenASoloistIsTakenOver(t *testing.T) {
 		if n, err := stage.Count(t.Context(), out); n != items || err != nil {
 			t.Fatal(n, err)
 		}
-		var done uint64
-		for _, l := range load.Stats().Lanes {
-			done += l.Done
-		}
-		if done != items {
+		if done := callsOf(load); done != items {
 			t.Errorf("%d items are counted, want %d", done, items)
 		}
 		if steals := load.Stats().Steals; steals == 0 {
