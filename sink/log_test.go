@@ -235,6 +235,7 @@ func TestDropGivesSpaceBackAndKeepsIndices(t *testing.T) {
 		}
 		must[uint64](t)(l.Append(recs...))
 		ok(t, l.Sync())
+		l.core.helping.Wait() // for the room that is made ahead
 		before := allocatedBytes(t, path)
 		crash := func() string { return crashed(t, path) }
 		ok(t, l.Drop(30_000))
