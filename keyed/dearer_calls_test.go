@@ -16,37 +16,7 @@ import (
 // One key is stuck, and the calls of the others are so slow that items are taken one by
 // one: a stage looks past what waits for the stuck key, to 64·n items, and no further.
 func TestAHotKeyAmongSlowCallsFillsTheDefaultWindowAndNoMoreP4(t *testing.T) {
-	const n, window = 4, 64 * 4
-	for _, r := range engines {
-		if !r.perKey || r.ordered {
-			continue // in order, the results of the others fill it too
-		}
-		synctest.Test(t, func(t *testing.T) {
-			hot := newGate()
-			var taken, others atomic.Int64
-			key := func(v int) int { return v % 2 * v }
-			out := r.of(counted(4*window, &taken), n, key, func(ctx context.Context, v int) (int, error) {
-				if v%2 == 0 {
-					hot.enter()
-					return v, hot.wait(ctx)
-				}
-				time.Sleep(time.Millisecond)
-				others.Add(1)
-				return v, nil
-			})
-			over := make(chan error)
-			go func() { over <- stage.Discard(t.Context(), out) }()
-			time.Sleep(time.Hour) // for all of the others
-			synctest.Wait()
-			if got := others.Load(); got != window-1 || taken.Load() != 2*window-1 {
-				t.Errorf("%s: %d of the others are done, want %d; %d taken", r.name, got, window-1, taken.Load())
-			}
-			close(hot.open)
-			if err := <-over; err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	hotKeyFillsTheWindow(t, time.Millisecond)
 }
 
 // Calls of a microsecond are worth a lane each, and cheap enough to be pulled many at a

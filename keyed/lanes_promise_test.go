@@ -179,7 +179,11 @@ func TestAHotKeyHoldsUpNobodyElseC125(t *testing.T) {
 
 // Without a window of its own a stage looks past what waits for a stuck key, to
 // 64·n items, and no further.
-func TestAHotKeyFillsTheDefaultWindowAndNoMoreP4(t *testing.T) {
+func TestAHotKeyFillsTheDefaultWindowAndNoMoreP4(t *testing.T) { hotKeyFillsTheWindow(t, 0) }
+
+// hotKeyFillsTheWindow has calls of one key get stuck, and those of the others take a
+// while.
+func hotKeyFillsTheWindow(t *testing.T, takes time.Duration) {
 	const n, window = 4, 64 * 4
 	for _, r := range engines {
 		if !r.perKey || r.ordered {
@@ -194,11 +198,13 @@ func TestAHotKeyFillsTheDefaultWindowAndNoMoreP4(t *testing.T) {
 					hot.enter()
 					return v, hot.wait(ctx)
 				}
+				time.Sleep(takes)
 				others.Add(1)
 				return v, nil
 			})
 			over := make(chan error)
 			go func() { over <- stage.Discard(t.Context(), out) }()
+			time.Sleep(time.Hour) // for all of the others
 			synctest.Wait()
 			if got := others.Load(); got != window-1 || taken.Load() != 2*window-1 {
 				t.Errorf("%s: %d of the others are done, want %d; %d taken", r.name, got, window-1, taken.Load())
