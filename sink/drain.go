@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/lockfree"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -35,7 +36,7 @@ func drain[T any](in stage.Stream[T], open func(*stage.Scope) target[T]) stage.S
 // drainIn is drain in chunks of most values at most.
 func drainIn[T any](in stage.Stream[T], most int, open func(*stage.Scope) target[T]) stage.Stream[struct{}] {
 	return stage.New(func(s *stage.Scope) stage.Reader[struct{}] {
-		d := &drainReader[T]{sub: s.Child(), room: 1, most: most}
+		d := &drainReader[T]{sub: s.Child(), room: 1, most: most, refs: lockfree.HoldsPointers[T]()}
 		d.up = stage.Open(d.sub, in)
 		d.to = open(d.sub)
 		return d
@@ -50,6 +51,7 @@ type drainReader[T any] struct {
 	values []T
 	room   int // how many items are asked for: few while they come slowly
 	most   int
+	refs   bool // values keep memory alive
 	ended  bool
 	closed bool
 }
@@ -84,11 +86,15 @@ func (d *drainReader[T]) run() error {
 			}
 			d.values = append(d.values, d.items[i].Value)
 		}
-		clear(d.items[:got])
+		if d.refs || failed != nil {
+			clear(d.items[:got])
+		}
 		over, err := false, error(nil)
 		if len(d.values) > 0 && !d.sub.Stopped() {
 			over, err = d.to.put(d.values)
-			clear(d.values)
+			if d.refs {
+				clear(d.values)
+			}
 		}
 		switch {
 		case err != nil:

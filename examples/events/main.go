@@ -12,15 +12,17 @@
 //	lockfree  a ring for each worker, filled by a hash of the key; a deque for each
 //	          worker, from which idle ones steal single events; a padded semaphore;
 //	          a memory-mapped file with an atomic cursor
-//	sluice    ordered.Map into sink.Write. All results come in order, so those of
-//	          each key do; the work has no state, so no key needs an owner
+//	sluice    ordered.Map of batches, each appended to a sink.Log. All results come in
+//	          order, so those of each key do; the work has no state, so no key needs
+//	          an owner; and it is so little that batches of 128 are handed on
+//	single    the same one by one, ordered.Map into sink.Write
 //	keyed     keyed.Map into sink.Write, as it has to be when the work has a state for
 //	          each key: one owner a key, lanes that idle workers steal as a whole
 //
 // and for comparison the loop of one goroutine into the map. They are run in
 // turns, -repeats times each, and the file that each leaves is read back: every
 // event has to be there once, with the right checksum. How many records have left
-// the order of their key is counted; sluice promises that none has, in both its ways.
+// the order of their key is counted; sluice promises that none has, in all its ways.
 //
 // The events are made before the clock starts, and the same for all. It stops when
 // all results are with the system, and would survive the process; what it takes to

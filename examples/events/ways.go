@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/ordered"
@@ -29,7 +31,8 @@ type done struct {
 var ways = []way{
 	{"naive", "mutex queue, channel semaphore, encoding/binary", false, naive, rawRecords},
 	{"lockfree", "rings, deques, single steals, mapped file, by hand", false, lockFree, rawRecords},
-	{"sluice", "ordered.Map into sink.Write: all in order, and so is each key", true, sluiced, logRecords},
+	{"sluice", "ordered.Map of batches into a sink.Log: all in order, and so is each key", true, sluiced, logRecords},
+	{"single", "the same one by one: ordered.Map into sink.Write", true, singly, logRecords},
 	{"keyed", "keyed.Map into sink.Write: one owner for each key, for work that has a state", true, owned, logRecords},
 	{"loop", "one goroutine, straight into the mapped file", true, loop, rawRecords},
 }
@@ -50,6 +53,10 @@ func wayOf(name string) *way {
 	return nil
 }
 
+// together is how many events are handed on at a time: the work on one takes less
+// than to hand it on.
+const together = 128
+
 // sluiced is the job with sluice. The work needs no state of its key, so no key needs
 // an owner. To close the log also makes it durable, which the other files never are.
 func sluiced(ctx context.Context, c config, events []*Event, path string) (done, error) {
@@ -57,8 +64,30 @@ func sluiced(ctx context.Context, c config, events []*Event, path string) (done,
 	if err != nil {
 		return done{}, err
 	}
-	results := ordered.Map(stage.FromSlice(events), c.workers, c.result)
-	err = sink.Write(ctx, results, log)
+	free := sync.Pool{New: func() any { return new([together]Result) }}
+	work := func(_ context.Context, events []*Event) ([]Result, error) {
+		results := free.Get().(*[together]Result)[:len(events)]
+		for i, e := range events {
+			results[i] = process(e, c.work)
+		}
+		return results, nil
+	}
+	batches := ordered.Map(stage.FromSeq(slices.Chunk(events, together)), c.workers, work)
+	err = stage.ForEach(ctx, batches, stage.Inline, func(_ context.Context, results []Result) error {
+		_, err := log.Append(results...)
+		free.Put((*[together]Result)(results[:together]))
+		return err
+	})
+	return done{0, log.Close}, err
+}
+
+// singly is the job with sluice as it is when events come one by one.
+func singly(ctx context.Context, c config, events []*Event, path string) (done, error) {
+	log, err := sink.Create[Result](path, c.durable)
+	if err != nil {
+		return done{}, err
+	}
+	err = sink.Write(ctx, ordered.Map(stage.FromSlice(events), c.workers, c.result), log)
 	return done{0, log.Close}, err
 }
 
@@ -77,7 +106,7 @@ func owned(ctx context.Context, c config, events []*Event, path string) (done, e
 // result is the work on one event, as a stage calls it.
 func (c config) result(_ context.Context, e *Event) (Result, error) { return process(e, c.work), nil }
 
-// logRecords reads what sluiced or owned has left.
+// logRecords reads what is in a sink.Log.
 func logRecords(path string, _ config, each func(Result)) error {
 	log, err := sink.Open[Result](path, sink.ReadOnly())
 	if err != nil {
