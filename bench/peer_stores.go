@@ -20,6 +20,7 @@ var (
 	bufferedRecords = storage{"buffered write, raw memory", fileWrite(rawRecords, keepBuffered), fileRead}
 	binaryRecords   = storage{"encoding/binary into a bufio.Writer", fileWrite(encodedRecords, keepBuffered), fileRead}
 	lockedRecords   = storage{"buffered write under a mutex", fileWrite(rawRecords, keepBuffered), fileRead}
+	writtenRecords  = storage{"write at once", fileWrite(rawRecords, writeEach), fileRead}
 	syncedRecords   = storage{"write and fsync", fileWrite(rawRecords, syncEach), fileRead}
 
 	boltBatches   = storage{"bbolt, a batch for each chunk, NoSync", boltWrite(true), boltRead}
@@ -33,7 +34,8 @@ type keep int
 
 const (
 	keepBuffered keep = iota
-	syncEach
+	writeEach         // to the system: it survives the process
+	syncEach          // to the disk
 )
 
 func rawRecords(w *bufio.Writer, recs []record) error {
@@ -62,10 +64,14 @@ func fileWrite(encode func(*bufio.Writer, []record) error, k keep) func(path str
 		err = inChunks(n, chunk, writers, item, func(recs []record) error {
 			mu.Lock()
 			defer mu.Unlock()
-			if err := encode(w, recs); err != nil || k == keepBuffered {
-				return err
+			err := encode(w, recs)
+			if err == nil && k >= writeEach {
+				err = w.Flush()
 			}
-			return errors.Join(w.Flush(), f.Sync())
+			if err == nil && k >= syncEach {
+				err = f.Sync()
+			}
+			return err
 		})
 		return errors.Join(err, w.Flush(), f.Close())
 	}

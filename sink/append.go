@@ -8,7 +8,30 @@ import (
 )
 
 // append writes n records, which lie in b, and returns the index of the first.
-func (l *core) append(b []byte, n uint64) (uint64, error) {
+func (l *core) append(b []byte, n uint64) (first uint64, err error) {
+	if len(b) <= shortAppend && l.crowd.busy.Load() {
+		l.crowd.enter()
+		first, err = l.write(b, n)
+		l.crowd.leave()
+	} else {
+		first, err = l.write(b, n)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if l.limit.Load() < first+n {
+		return 0, l.stopped()
+	}
+	if l.conf.durability == EverySync {
+		if err := l.syncTo(first + n); err != nil {
+			return 0, err
+		}
+	}
+	return first, nil
+}
+
+// write puts the records into the log, and returns when they are published.
+func (l *core) write(b []byte, n uint64) (uint64, error) {
 	first, err := l.reserve(n)
 	if err != nil {
 		return 0, err
@@ -19,14 +42,6 @@ func (l *core) append(b []byte, n uint64) (uint64, error) {
 	}
 	if !t.had {
 		l.await(t.mine)
-	}
-	if l.limit.Load() < first+n {
-		return 0, l.stopped()
-	}
-	if l.conf.durability == EverySync {
-		if err := l.syncTo(first + n); err != nil {
-			return 0, err
-		}
 	}
 	return first, nil
 }
@@ -124,6 +139,7 @@ func (l *core) copyTo(first uint64, records []byte) {
 // then who takes the mark has the turn.
 func (l *core) take(t *turn) bool {
 	if l.published.Load() != t.first {
+		l.crowd.seen()
 		// A mark of a range that lies a ring further on must not be taken for one here.
 		l.await(t.first - min(t.first, markCount-1))
 		mark := &l.marks[t.first%markCount]

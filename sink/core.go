@@ -57,6 +57,7 @@ type core struct {
 	head []byte // the header's memory, for the fine sums
 
 	complete waitlist // for published
+	crowd    crowd    // of writers
 
 	growing chan struct{}  // held by whoever changes segs, allocated, or maps
 	helping sync.WaitGroup // for the goroutine that makes room ahead
