@@ -91,6 +91,24 @@ func (g *single[T]) takeRun(items []stage.Try[T], came time.Duration) (k int) {
 	return k
 }
 
+// space is the room that the open batch has, for values that come without errors.
+func (g *single[T]) space() []T {
+	g.begin(0)
+	items := g.cur.items
+	if len(items) == cap(items) {
+		items = slices.Grow(items, min(g.size-len(items), max(leastCap, len(items))))
+		g.cur.items = items
+	}
+	return items[len(items):min(cap(items), g.size)]
+}
+
+// filled adds the first k values of space.
+func (g *single[T]) filled(k int) {
+	if g.cur.items = g.cur.items[:len(g.cur.items)+k]; len(g.cur.items) == g.size {
+		g.closeOldest()
+	}
+}
+
 // takeOne is written out, as it is called for each item where functions of the
 // user are.
 func (g *single[T]) takeOne(v T, came time.Duration) {
@@ -124,8 +142,11 @@ func (g *single[T]) fail(err error) {
 
 // begin opens a batch if there is none.
 func (g *single[T]) begin(came time.Duration) {
-	if len(g.cur.items) == 0 {
-		g.cur = filling[T]{items: g.stock.fresh(), born: came}
+	if len(g.cur.items) > 0 {
+		return
+	}
+	if g.cur.born = came; cap(g.cur.items) == 0 {
+		g.cur.items = g.stock.fresh()
 	}
 }
 

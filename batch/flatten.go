@@ -30,16 +30,52 @@ func (r *flattenReader[T]) Next(dst []stage.Try[T]) int {
 		if r.scope.Stopped() {
 			late++
 		}
-		room := max(1, min(len(dst), chunk)/max(1, r.length))
-		if len(r.buf) < room {
-			r.buf = make([]stage.Try[[]T], room)
-		}
-		r.at, r.end = 0, r.up.Next(r.buf[:room])
-		if r.end == 0 {
+		if !r.refill(len(dst)) {
 			return 0
 		}
 	}
 	return 0
+}
+
+// NextValues makes it a [stage.ValueReader].
+func (r *flattenReader[T]) NextValues(dst []T) int {
+	for !r.scope.Stopped() {
+		for r.at < r.end {
+			b := &r.buf[r.at]
+			if b.Error != nil {
+				return 0
+			}
+			if k := copy(dst, b.Value[r.from:]); k > 0 {
+				r.from += k
+				return k
+			}
+			r.over()
+		}
+		if !r.refill(len(dst)) {
+			return 0
+		}
+	}
+	return 0
+}
+
+// refill asks for batches that have about so many values; false means that there are
+// none.
+func (r *flattenReader[T]) refill(values int) bool {
+	room := max(1, min(values, chunk)/max(1, r.length))
+	if len(r.buf) < room {
+		r.buf = make([]stage.Try[[]T], room)
+	}
+	r.at, r.end = 0, r.up.Next(r.buf[:room])
+	return r.end > 0
+}
+
+// over goes on to the next batch, or error.
+func (r *flattenReader[T]) over() {
+	if b := &r.buf[r.at]; b.Error == nil {
+		r.length = len(b.Value)
+	}
+	r.buf[r.at] = stage.Try[[]T]{}
+	r.at, r.from = r.at+1, 0
 }
 
 // emit moves what is there to dst.
@@ -59,10 +95,8 @@ func (r *flattenReader[T]) emit(dst []stage.Try[T]) (k int) {
 			if r.from += len(values); r.from < len(b.Value) {
 				break
 			}
-			r.length = len(b.Value)
 		}
-		*b = stage.Try[[]T]{}
-		r.at, r.from = r.at+1, 0
+		r.over()
 	}
 	return k
 }

@@ -15,8 +15,12 @@ func gather[T any](operator string, in stage.Stream[T], c settings, open int, be
 	return stage.New(func(s *stage.Scope) stage.Reader[[]T] {
 		out, st := &outbox[T]{}, &stock[T]{size: r.size, reuse: r.reuse}
 		if c.within == 0 {
-			up := stage.Open(s, in)
-			return &gatherReader[T]{scope: s, name: s.Label(c.name, operator), up: up, g: begin(s, out, st), out: out, stock: st, refs: lockfree.HoldsPointers[T]()}
+			r := &gatherReader[T]{scope: s, name: s.Label(c.name, operator), up: stage.Open(s, in), g: begin(s, out, st), out: out, stock: st, refs: lockfree.HoldsPointers[T]()}
+			if g, ok := r.g.(*single[T]); ok && g.plain() {
+				r.values, _ = r.up.(stage.ValueReader[T])
+				r.single = g
+			}
+			return r
 		}
 		sub := s.Child()
 		return newAged(s, sub, stage.Open(sub, in), s.Label(c.name, operator), c.within, begin(sub, out, st), out, st, open)
@@ -34,6 +38,9 @@ type gatherReader[T any] struct {
 	buf   []stage.Try[T]
 	refs  bool // of T
 	ended bool
+
+	values stage.ValueReader[T] // up, if it is one and no function looks at values
+	single *single[T]           // g, then
 }
 
 func (r *gatherReader[T]) Next(dst []stage.Try[[]T]) int {
@@ -41,6 +48,12 @@ func (r *gatherReader[T]) Next(dst []stage.Try[[]T]) int {
 	for late := 0; r.out.empty(); {
 		if r.ended || late == maxLate {
 			return 0
+		}
+		if r.values != nil {
+			if k := r.values.NextValues(r.single.space()); k > 0 {
+				r.single.filled(k)
+				continue
+			}
 		}
 		room := r.g.room(len(dst))
 		if len(r.buf) < room {

@@ -191,6 +191,48 @@ func TestWhatComesBeforeAnErrorIsWritten(t *testing.T) {
 	}
 }
 
+// Values that come without errors between them, and then an error, by the other way.
+func TestValuesThatComeAloneAreWrittenToo(t *testing.T) {
+	bad := errors.New("bad")
+	for _, end := range []error{nil, bad} {
+		var want strings.Builder
+		var values []string
+		for i := range 3*chunkRoom + 1 {
+			values = append(values, fmt.Sprint(i))
+			fmt.Fprintln(&want, i)
+		}
+		r := &aloneReader{values: values, end: end}
+		var w bytes.Buffer
+		err := Lines(t.Context(), stage.New(func(*stage.Scope) stage.Reader[string] { return r }), &w)
+		if err != end && !errors.Is(err, bad) || w.String() != want.String() || len(r.values) > 0 {
+			t.Errorf("%d bytes of %d, %d values left, %v, want %v", w.Len(), want.Len(), len(r.values), err, end)
+		}
+	}
+}
+
+// aloneReader gives all values by NextValues, and their end by Next.
+type aloneReader struct {
+	values []string
+	end    error
+}
+
+func (r *aloneReader) NextValues(dst []string) int {
+	k := copy(dst, r.values)
+	r.values = r.values[k:]
+	return k
+}
+
+func (r *aloneReader) Next(dst []stage.Try[string]) int {
+	if r.end == nil || len(r.values) > 0 {
+		return 0
+	}
+	dst[0] = stage.Try[string]{Error: r.end}
+	r.end = nil
+	return 1
+}
+
+func (r *aloneReader) Close() {}
+
 // What had been taken when the run was cancelled is written; what is lost is in
 // the writer's reader, or was never taken.
 func TestCancelledRunWritesWhatItHasTaken(t *testing.T) {

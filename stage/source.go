@@ -50,6 +50,16 @@ func (r *sliceReader[T]) Next(dst []Try[T]) int {
 	return k
 }
 
+// NextValues makes it a [ValueReader].
+func (r *sliceReader[T]) NextValues(dst []T) int {
+	if r.scope.Stopped() {
+		return 0
+	}
+	k := copy(dst, r.s)
+	r.s = r.s[k:]
+	return k
+}
+
 func (r *sliceReader[T]) Close() { r.s = nil }
 
 type failedReader[T any] struct {

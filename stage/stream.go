@@ -27,6 +27,18 @@ type Reader[T any] interface {
 	Close()
 }
 
+// ValueReader is a [Reader] whose values lie side by side, so that they need not be
+// taken apart for an operator that wants nothing else. NextValues is Next for values
+// alone: it fills the beginning of dst with at least one of them and returns how many;
+// 0 says that an error comes next, or the end, and that Next is to be asked.
+//
+// An operator need not know of it, and finds out by a type assertion. Both methods
+// may be called in turn.
+type ValueReader[T any] interface {
+	Reader[T]
+	NextValues(dst []T) int
+}
+
 // New returns the stream whose runs read what open returns. It is where an
 // operator of one's own begins; see the example. open is called once for each
 // time that the stream appears in a run, before any item moves: it opens the
