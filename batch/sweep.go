@@ -57,6 +57,8 @@ type worker struct {
 	ctx  context.Context // that of the calls
 	stop context.CancelCauseFunc
 	dead bool // ctx was cancelled for an error before its items. Under s.mu
+
+	merges bool // it is in a call that belongs to no item
 }
 
 // pad keeps apart what two cores write.
@@ -128,10 +130,15 @@ func part(n, k, i int) (from, to int) {
 }
 
 // start starts a worker. What a call leaves undone that ends its goroutine with
-// runtime.Goexit is an error of its item, and costs no worker.
+// runtime.Goexit is an error of its item, if it has one, and costs no worker.
 func (w *worker) start(work func(*worker)) {
 	w.s.team.start(func() { work(w) }, func() {
-		w.fail(w.at(), w.s.goexit())
+		if err := w.s.goexit(); w.merges {
+			w.merges = false
+			w.s.failLast(err)
+		} else {
+			w.fail(w.at(), err)
+		}
 		w.start(work)
 	})
 }
