@@ -199,7 +199,9 @@ func (r *crewReader[A, K, V]) snapshot() stage.StageStats {
 	s := r.stats
 	s.Name, s.N, s.Window = r.name, r.n, maxGrain*(r.n+1)
 	for _, w := range r.workers {
-		s.InFlight += w.unclaimed()
+		calls, left := w.holds()
+		s.Calls += calls
+		s.InFlight += calls + left
 	}
 	s.Out = s.In - uint64(s.InFlight)
 	return s

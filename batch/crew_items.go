@@ -20,7 +20,7 @@ type mapWorker[A any, K comparable, V any] struct {
 	works bool // under mu
 	grain int
 	refs  bool      // of A
-	began time.Time // when it got what it works on
+	began time.Time // when it began what it works on
 	had   int       // items of that
 }
 
@@ -40,6 +40,7 @@ const patience = 16
 func (w *mapWorker[A, K, V]) run() {
 	r := w.r
 	defer w.wait.Free()
+	defer w.quit()
 	ctx := r.sub.Context()
 	for w.refill() {
 		for i, ok := w.claim(); ok; i, ok = w.claim() {
@@ -70,6 +71,22 @@ func (w *mapWorker[A, K, V]) run() {
 	}
 }
 
+// quit is called however the goroutine ends.
+func (w *mapWorker[A, K, V]) quit() {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	w.rest(time.Since(w.began))
+}
+
+// rest notes that w has done what it had, in the time given. Under mu.
+func (w *mapWorker[A, K, V]) rest(took time.Duration) {
+	if w.works {
+		w.works = false
+		w.r.working--
+		w.r.stats.Busy += took
+	}
+}
+
 func (w *mapWorker[A, K, V]) claim() (int, bool) {
 	v := w.word.Add(1)
 	i := uint32(v) - 1
@@ -82,17 +99,25 @@ func (w *mapWorker[A, K, V]) unclaimed() int {
 	return max(0, int(v>>32)-int(uint32(v)))
 }
 
+// holds returns 1 if w is in a call, and how many items of its chunk nobody has
+// claimed: by one look, so that none is counted twice. Under mu.
+func (w *mapWorker[A, K, V]) holds() (calls, left int) {
+	v := w.word.Load()
+	claimed, all := int(uint32(v)), int(v>>32)
+	if w.works && 0 < claimed && claimed <= all {
+		calls = 1
+	}
+	return calls, max(0, all-claimed)
+}
+
 // refill gets the worker items. It is false at the end.
 //
 // There is no defer of Unlock: upstream's Next may panic, with mu free.
 func (w *mapWorker[A, K, V]) refill() bool {
 	r := w.r
-	w.pace()
+	took := w.pace()
 	r.mu.Lock()
-	if w.works {
-		w.works = false
-		r.working--
-	}
+	w.rest(took)
 	for looks := 0; ; looks++ {
 		may := r.working < r.n
 		switch {
@@ -101,6 +126,7 @@ func (w *mapWorker[A, K, V]) refill() bool {
 			return false
 		case may && w.find(r.ended || looks >= patience):
 			w.works = true
+			w.began = time.Now()
 			r.working++
 			switch {
 			case r.working == r.n:
@@ -224,7 +250,7 @@ func (r *crewReader[A, K, V]) wakeOne() {
 // got makes the first k items of buf those to be claimed.
 func (w *mapWorker[A, K, V]) got(k int) {
 	w.word.Store(span(0, uint64(k)))
-	w.began, w.had = time.Now(), k
+	w.had = k
 }
 
 func (w *mapWorker[A, K, V]) room(k int) {
@@ -233,16 +259,17 @@ func (w *mapWorker[A, K, V]) room(k int) {
 	}
 }
 
-// pace chooses the grain by how long the last items took.
-func (w *mapWorker[A, K, V]) pace() {
+// pace chooses the grain by how long the last items took, and returns that.
+func (w *mapWorker[A, K, V]) pace() (took time.Duration) {
 	if w.had == 0 {
-		return
+		return 0
 	}
-	switch took := time.Since(w.began); {
+	switch took = time.Since(w.began); {
 	case took < cheap && w.had >= w.grain:
 		w.grain = min(2*w.grain, maxGrain)
 	case took > slow:
 		w.grain = max(1, min(w.grain/2, int(int64(w.had)*int64(slow)/int64(took))))
 	}
 	w.had = 0
+	return took
 }
