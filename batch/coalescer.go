@@ -75,7 +75,8 @@ type flight[A, B any] struct {
 // flush gets the items in the order in which they came and returns a result for
 // each, in the same order. Several flushes may run at once. What a flush gets as
 // its context belongs to no single caller: it carries no values, and ends when
-// all of them have given up, or Close has.
+// all of them have given up, or Close has. A flush must not call Close of its own
+// Coalescer, nor Do without Within: either would wait for the flush itself.
 func NewCoalescer[A, B any](flush func(ctx context.Context, items []A) (results []B, err error), size int, opts ...Option) *Coalescer[A, B] {
 	const fn = "batch.NewCoalescer"
 	stage.CheckFunc(fn, "flush", flush == nil)

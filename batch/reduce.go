@@ -49,6 +49,7 @@ func as[F any](v reflect.Value) (f F, ok bool) {
 // zero is copied by assignment, and every worker begins from it. So it must not
 // refer to memory that add could change: a pointer, a map, a slice or a channel
 // in it that is not nil panics. Give a nil map and make one in add, or use [Fold].
+// S is the type of zero: with an untyped constant write float64(0), not 0.
 //
 // It runs as [Each] does. The error is the first one of add in the order of items,
 // if there is none, one of merge; with an error the result is the zero value of S.
