@@ -2,6 +2,7 @@ package batch
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,8 @@ type mapWorker[A any, K comparable, V any] struct {
 	table *table[K, V]
 	wait  *stage.Waiter
 	works bool // under mu
+	waits bool // in idle. Under mu
+	has   bool // in having. Under mu
 	grain int
 	refs  bool      // of A
 	began time.Time // when it began what it works on
@@ -149,6 +152,7 @@ func (w *mapWorker[A, K, V]) refill() bool {
 			runtime.Gosched()
 			r.mu.Lock()
 		default:
+			w.waits = true
 			r.idle = append(r.idle, w)
 			w.wait.Arm()
 			r.mu.Unlock()
@@ -164,19 +168,20 @@ func (w *mapWorker[A, K, V]) refill() bool {
 // find looks for items: its own, those of a worker that waits, and if all is set
 // those of any other one. Under mu.
 func (w *mapWorker[A, K, V]) find(all bool) bool {
-	if w.unclaimed() > 0 || w.steal(w.r.idle) {
-		return true
-	}
-	return all && w.steal(w.r.workers)
+	return w.unclaimed() > 0 || len(w.r.idle) > 0 && w.steal(false) || all && w.steal(true)
 }
 
-// steal takes half of what another worker has not claimed, the one that has most.
-// Under mu.
-func (w *mapWorker[A, K, V]) steal(of []*mapWorker[A, K, V]) bool {
+// steal takes half of what another worker has not claimed, the one that has most;
+// unless all is set, of those that wait. Under mu.
+func (w *mapWorker[A, K, V]) steal(all bool) bool {
+	w.r.having = slices.DeleteFunc(w.r.having, (*mapWorker[A, K, V]).hasNone)
 	for {
 		var victim *mapWorker[A, K, V]
 		var old, most uint64
-		for _, o := range of {
+		for _, o := range w.r.having {
+			if !all && !o.waits {
+				continue
+			}
 			v := o.word.Load()
 			if from, to := uint64(uint32(v)), v>>32; from < to && to-from > most {
 				victim, old, most = o, v, to-from
@@ -229,12 +234,21 @@ func (r *crewReader[A, K, V]) watch() {
 
 // unclaimed reports whether any item is. Under mu.
 func (r *crewReader[A, K, V]) unclaimed() bool {
-	for _, w := range r.workers {
-		if w.unclaimed() > 0 {
+	for n := len(r.having); n > 0; n-- {
+		if !r.having[n-1].hasNone() {
 			return true
 		}
+		r.having[n-1] = nil
+		r.having = r.having[:n-1]
 	}
 	return false
+}
+
+// hasNone reports whether w has nothing unclaimed, so that it is taken off having.
+// Under mu.
+func (w *mapWorker[A, K, V]) hasNone() bool {
+	w.has = w.unclaimed() > 0
+	return !w.has
 }
 
 // wakeOne wakes a worker that waits, if there is one. Under mu.
@@ -243,14 +257,19 @@ func (r *crewReader[A, K, V]) wakeOne() {
 		w := r.idle[n-1]
 		r.idle[n-1] = nil
 		r.idle = r.idle[:n-1]
+		w.waits = false
 		w.wait.Wake()
 	}
 }
 
-// got makes the first k items of buf those to be claimed.
+// got makes the first k items of buf those to be claimed. Under mu.
 func (w *mapWorker[A, K, V]) got(k int) {
 	w.word.Store(span(0, uint64(k)))
 	w.had = k
+	if !w.has {
+		w.has = true
+		w.r.having = append(w.r.having, w)
+	}
 }
 
 func (w *mapWorker[A, K, V]) room(k int) {
