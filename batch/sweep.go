@@ -40,6 +40,7 @@ type sweep struct {
 	mu   sync.Mutex // never held while somebody waits
 	real failure    // the first one that is more than a cancellation
 	any  failure    // the first one
+	none bool       // no item of the segment is left, so that nobody looks for one again
 
 	cut atomic.Bool // an item was not begun because the context had ended
 }
@@ -105,7 +106,7 @@ func (s *sweep) run(count int, work func(*worker)) error {
 // share gives each of the crew its part of the next n items.
 func (s *sweep) share(n int, crew []*worker) {
 	s.bound.Store(int64(n))
-	s.real.at, s.any.at = math.MaxInt64, math.MaxInt64
+	s.real.at, s.any.at, s.none = math.MaxInt64, math.MaxInt64, false
 	for i, w := range crew {
 		from, to := part(n, len(crew), i)
 		w.word.Store(span(uint64(from), uint64(to)))
@@ -168,7 +169,7 @@ func (w *worker) steal() bool {
 	s := w.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for {
+	for !s.none {
 		var victim *worker
 		var old, most uint64
 		bound := uint64(max(s.bound.Load(), 0))
@@ -180,6 +181,7 @@ func (w *worker) steal() bool {
 			}
 		}
 		if victim == nil {
+			s.none = true
 			return false
 		}
 		from, to := uint64(uint32(old)), old>>32
@@ -193,6 +195,7 @@ func (w *worker) steal() bool {
 			return true
 		}
 	}
+	return false
 }
 
 // lower lets no item from i on begin.

@@ -22,3 +22,17 @@ func BenchmarkMapReduceWorkers(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkEachWorkers(b *testing.B) {
+	for _, workers := range []int{2, 100, 1_000, 10_000, 50_000} {
+		b.Run(fmt.Sprint(workers), func(b *testing.B) {
+			items := upTo(workers)
+			for b.Loop() {
+				if err := batch.Each(context.Background(), items, workers, func(context.Context, int) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*workers), "ns/worker")
+		})
+	}
+}
