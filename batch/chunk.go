@@ -16,9 +16,9 @@ import (
 //
 // Without Within it runs in the goroutine of whoever pulls, and waits for a
 // batch to be complete; it asks in for no more than the batch has room for where
-// its reader asks for one batch, and is at most 64 items ahead else. With Within a
-// goroutine of its own fills the next batch while the reader is busy with the one
-// before, and pushes back when both are full.
+// its reader asks for one batch, were no item heavier than those before, and is at
+// most 64 items ahead else. With Within a goroutine of its own fills the next batch
+// while the reader is busy with the one before, and pushes back when both are full.
 func Chunk[T any](in stage.Stream[T], size int, opts ...Option) stage.Stream[[]T] {
 	const fn = "batch.Chunk"
 	stage.CheckSize(fn, "size", size, 1)

@@ -30,7 +30,7 @@ type Coalescer[A, B any] struct {
 	calls  sync.Pool
 
 	mu      sync.Mutex
-	open    []*call[A, B]
+	open    queue[A, B]
 	timer   *time.Timer
 	at      time.Time
 	flights map[*flight[A, B]]struct{}
@@ -38,8 +38,17 @@ type Coalescer[A, B any] struct {
 	landed  chan struct{} // made by Close, closed when all flights have ended
 }
 
+// queue holds calls in the order in which they came. It is a list, as any of them
+// may give up, and all of them at once when a context ends that they share.
+type queue[A, B any] struct {
+	first, last *call[A, B]
+	len         int
+}
+
 // call is what one caller of Do waits for.
 type call[A, B any] struct {
+	prev, next *call[A, B] // while in open
+
 	item      A
 	came      time.Time
 	flight    *flight[A, B] // nil while in open
@@ -66,7 +75,8 @@ type flight[A, B any] struct {
 // flush gets the items in the order in which they came and returns a result for
 // each, in the same order. Several flushes may run at once. What a flush gets as
 // its context belongs to no single caller: it carries no values, and ends when
-// all of them have given up, or Close has.
+// all of them have given up, or Close has. A flush must not call Close of its own
+// Coalescer, nor Do without Within: either would wait for the flush itself.
 func NewCoalescer[A, B any](flush func(ctx context.Context, items []A) (results []B, err error), size int, opts ...Option) *Coalescer[A, B] {
 	const fn = "batch.NewCoalescer"
 	stage.CheckFunc(fn, "flush", flush == nil)
@@ -113,11 +123,11 @@ func (c *Coalescer[A, B]) Do(ctx context.Context, item A) (result B, err error) 
 	}
 	w := c.calls.Get().(*call[A, B])
 	w.item, w.came = item, time.Now()
-	c.open = append(c.open, w)
+	c.open.push(w)
 	switch {
-	case len(c.open) == c.size, c.within == 0 && len(c.flights) == 0:
+	case c.open.len == c.size, c.within == 0 && len(c.flights) == 0:
 		c.launch()
-	case c.within > 0 && len(c.open) == 1:
+	case c.within > 0 && c.open.len == 1:
 		c.due(w.came.Add(c.within))
 	}
 	c.mu.Unlock()
@@ -148,22 +158,40 @@ func (c *Coalescer[A, B]) giveUp(w *call[A, B]) (delivered bool) {
 		}
 		return false
 	}
-	for i, o := range c.open {
-		if o == w {
-			copy(c.open[i:], c.open[i+1:])
-			c.open[len(c.open)-1] = nil
-			c.open = c.open[:len(c.open)-1]
-			break
-		}
-	}
+	c.open.remove(w)
 	if c.within > 0 {
-		if len(c.open) == 0 {
+		if c.open.len == 0 {
 			c.due(time.Time{})
 		} else {
-			c.due(c.open[0].came.Add(c.within))
+			c.due(c.open.first.came.Add(c.within))
 		}
 	}
 	return false
+}
+
+func (q *queue[A, B]) push(w *call[A, B]) {
+	if w.prev = q.last; w.prev == nil {
+		q.first = w
+	} else {
+		w.prev.next = w
+	}
+	q.last = w
+	q.len++
+}
+
+func (q *queue[A, B]) remove(w *call[A, B]) {
+	if w.prev == nil {
+		q.first = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		q.last = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.prev, w.next = nil, nil
+	q.len--
 }
 
 // due sets the timer, or stops it with the zero time. Under mu.
@@ -193,12 +221,14 @@ func (c *Coalescer[A, B]) tick() {
 
 // launch begins the flush of what is open. Under mu.
 func (c *Coalescer[A, B]) launch() {
-	f := &flight[A, B]{calls: c.open, waiting: len(c.open)}
+	f := &flight[A, B]{calls: make([]*call[A, B], 0, c.open.len), waiting: c.open.len}
 	f.ctx, f.cancel = context.WithCancelCause(context.Background())
-	for _, w := range f.calls {
+	for c.open.len > 0 {
+		w := c.open.first
+		c.open.remove(w)
 		w.flight = f
+		f.calls = append(f.calls, w)
 	}
-	c.open = make([]*call[A, B], 0, min(c.size, len(f.calls)))
 	c.flights[f] = struct{}{}
 	if c.within > 0 {
 		c.due(time.Time{})
@@ -217,7 +247,7 @@ func (c *Coalescer[A, B]) Close(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	c.closed = true
-	if len(c.open) > 0 {
+	if c.open.len > 0 {
 		c.launch()
 	}
 	if c.landed == nil {

@@ -24,6 +24,8 @@ import (
 //     them. Nothing is pulled before that is claimed.
 //   - A worker takes items from another's chunk under mu, and fills its own one
 //     only after it has had mu: so no slot is filled while it is read.
+//   - Who gets items is put into having, and found there by who looks for some; so to
+//     look costs no more because there are many workers that have none.
 //   - A worker waits only if it may not work, or finds nothing to do while another
 //     one pulls. Whoever begins to work, or ends, wakes one that waits, if it may
 //     work; so does whoever pulls while something is unclaimed.
@@ -46,6 +48,7 @@ type crewReader[A any, K comparable, V any] struct {
 	pulling bool
 	ended   bool                  // upstream
 	idle    []*mapWorker[A, K, V] // those that wait
+	having  []*mapWorker[A, K, V] // all that have unclaimed items, and some that had
 	left    int                   // workers that have not brought their table yet
 	alive   int                   // goroutines
 	tables  []*table[K, V]
@@ -199,7 +202,9 @@ func (r *crewReader[A, K, V]) snapshot() stage.StageStats {
 	s := r.stats
 	s.Name, s.N, s.Window = r.name, r.n, maxGrain*(r.n+1)
 	for _, w := range r.workers {
-		s.InFlight += w.unclaimed()
+		calls, left := w.holds()
+		s.Calls += calls
+		s.InFlight += calls + left
 	}
 	s.Out = s.In - uint64(s.InFlight)
 	return s

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,9 +19,11 @@ type mapWorker[A any, K comparable, V any] struct {
 	table *table[K, V]
 	wait  *stage.Waiter
 	works bool // under mu
+	waits bool // in idle. Under mu
+	has   bool // in having. Under mu
 	grain int
 	refs  bool      // of A
-	began time.Time // when it got what it works on
+	began time.Time // when it began what it works on
 	had   int       // items of that
 }
 
@@ -40,6 +43,7 @@ const patience = 16
 func (w *mapWorker[A, K, V]) run() {
 	r := w.r
 	defer w.wait.Free()
+	defer w.quit()
 	ctx := r.sub.Context()
 	for w.refill() {
 		for i, ok := w.claim(); ok; i, ok = w.claim() {
@@ -70,6 +74,22 @@ func (w *mapWorker[A, K, V]) run() {
 	}
 }
 
+// quit is called however the goroutine ends.
+func (w *mapWorker[A, K, V]) quit() {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	w.rest(time.Since(w.began))
+}
+
+// rest notes that w has done what it had, in the time given. Under mu.
+func (w *mapWorker[A, K, V]) rest(took time.Duration) {
+	if w.works {
+		w.works = false
+		w.r.working--
+		w.r.stats.Busy += took
+	}
+}
+
 func (w *mapWorker[A, K, V]) claim() (int, bool) {
 	v := w.word.Add(1)
 	i := uint32(v) - 1
@@ -82,17 +102,25 @@ func (w *mapWorker[A, K, V]) unclaimed() int {
 	return max(0, int(v>>32)-int(uint32(v)))
 }
 
+// holds returns 1 if w is in a call, and how many items of its chunk nobody has
+// claimed: by one look, so that none is counted twice. Under mu.
+func (w *mapWorker[A, K, V]) holds() (calls, left int) {
+	v := w.word.Load()
+	claimed, all := int(uint32(v)), int(v>>32)
+	if w.works && 0 < claimed && claimed <= all {
+		calls = 1
+	}
+	return calls, max(0, all-claimed)
+}
+
 // refill gets the worker items. It is false at the end.
 //
 // There is no defer of Unlock: upstream's Next may panic, with mu free.
 func (w *mapWorker[A, K, V]) refill() bool {
 	r := w.r
-	w.pace()
+	took := w.pace()
 	r.mu.Lock()
-	if w.works {
-		w.works = false
-		r.working--
-	}
+	w.rest(took)
 	for looks := 0; ; looks++ {
 		may := r.working < r.n
 		switch {
@@ -101,6 +129,7 @@ func (w *mapWorker[A, K, V]) refill() bool {
 			return false
 		case may && w.find(r.ended || looks >= patience):
 			w.works = true
+			w.began = time.Now()
 			r.working++
 			switch {
 			case r.working == r.n:
@@ -123,6 +152,7 @@ func (w *mapWorker[A, K, V]) refill() bool {
 			runtime.Gosched()
 			r.mu.Lock()
 		default:
+			w.waits = true
 			r.idle = append(r.idle, w)
 			w.wait.Arm()
 			r.mu.Unlock()
@@ -138,19 +168,20 @@ func (w *mapWorker[A, K, V]) refill() bool {
 // find looks for items: its own, those of a worker that waits, and if all is set
 // those of any other one. Under mu.
 func (w *mapWorker[A, K, V]) find(all bool) bool {
-	if w.unclaimed() > 0 || w.steal(w.r.idle) {
-		return true
-	}
-	return all && w.steal(w.r.workers)
+	return w.unclaimed() > 0 || len(w.r.idle) > 0 && w.steal(false) || all && w.steal(true)
 }
 
-// steal takes half of what another worker has not claimed, the one that has most.
-// Under mu.
-func (w *mapWorker[A, K, V]) steal(of []*mapWorker[A, K, V]) bool {
+// steal takes half of what another worker has not claimed, the one that has most;
+// unless all is set, of those that wait. Under mu.
+func (w *mapWorker[A, K, V]) steal(all bool) bool {
+	w.r.having = slices.DeleteFunc(w.r.having, (*mapWorker[A, K, V]).hasNone)
 	for {
 		var victim *mapWorker[A, K, V]
 		var old, most uint64
-		for _, o := range of {
+		for _, o := range w.r.having {
+			if !all && !o.waits {
+				continue
+			}
 			v := o.word.Load()
 			if from, to := uint64(uint32(v)), v>>32; from < to && to-from > most {
 				victim, old, most = o, v, to-from
@@ -203,12 +234,21 @@ func (r *crewReader[A, K, V]) watch() {
 
 // unclaimed reports whether any item is. Under mu.
 func (r *crewReader[A, K, V]) unclaimed() bool {
-	for _, w := range r.workers {
-		if w.unclaimed() > 0 {
+	for n := len(r.having); n > 0; n-- {
+		if !r.having[n-1].hasNone() {
 			return true
 		}
+		r.having[n-1] = nil
+		r.having = r.having[:n-1]
 	}
 	return false
+}
+
+// hasNone reports whether w has nothing unclaimed, so that it is taken off having.
+// Under mu.
+func (w *mapWorker[A, K, V]) hasNone() bool {
+	w.has = w.unclaimed() > 0
+	return !w.has
 }
 
 // wakeOne wakes a worker that waits, if there is one. Under mu.
@@ -217,14 +257,19 @@ func (r *crewReader[A, K, V]) wakeOne() {
 		w := r.idle[n-1]
 		r.idle[n-1] = nil
 		r.idle = r.idle[:n-1]
+		w.waits = false
 		w.wait.Wake()
 	}
 }
 
-// got makes the first k items of buf those to be claimed.
+// got makes the first k items of buf those to be claimed. Under mu.
 func (w *mapWorker[A, K, V]) got(k int) {
 	w.word.Store(span(0, uint64(k)))
-	w.began, w.had = time.Now(), k
+	w.had = k
+	if !w.has {
+		w.has = true
+		w.r.having = append(w.r.having, w)
+	}
 }
 
 func (w *mapWorker[A, K, V]) room(k int) {
@@ -233,16 +278,17 @@ func (w *mapWorker[A, K, V]) room(k int) {
 	}
 }
 
-// pace chooses the grain by how long the last items took.
-func (w *mapWorker[A, K, V]) pace() {
+// pace chooses the grain by how long the last items took, and returns that.
+func (w *mapWorker[A, K, V]) pace() (took time.Duration) {
 	if w.had == 0 {
-		return
+		return 0
 	}
-	switch took := time.Since(w.began); {
+	switch took = time.Since(w.began); {
 	case took < cheap && w.had >= w.grain:
 		w.grain = min(2*w.grain, maxGrain)
 	case took > slow:
 		w.grain = max(1, min(w.grain/2, int(int64(w.had)*int64(slow)/int64(took))))
 	}
 	w.had = 0
+	return took
 }

@@ -49,7 +49,8 @@
 // Functions over slices block until all calls have returned. They begin calls
 // whenever a worker has none, and never more than workers (P3): a call that lasts
 // holds up no other item. [Coalescer.Do] blocks until its flush is over or its
-// context ends; [Coalescer.Close] until all flushes are.
+// context ends; [Coalescer.Close] until all flushes are. So a flush must not call
+// Close of its own Coalescer, nor Do if there is no Within: it would wait for itself.
 //
 // A wait for the age of a batch is no stall, as the clock will end it; where a run
 // can never move again, its terminal returns [stage.ErrStalled].
@@ -78,15 +79,16 @@
 // done, and the result is [context.Cause]; an error that came before is not masked
 // (P6). A batch that is open then is dropped. A caller that gives up in
 // Coalescer.Do takes its item back, or leaves its result, and disturbs no other;
-// a flush is cancelled only when all its callers have gone.
+// a flush is cancelled only when all its callers have gone. What becomes of it then
+// nobody is told, be it a panic.
 //
 // # Memory
 //
 // Chunk holds one batch that fills, ByKey one for each of its open keys, and at
 // most 64 items more; where the reader asks for one batch at a time, Chunk asks for
-// no item that may not belong to it. With Within there are, besides, as many
-// complete batches as the reader has room for: one while it is slow, and at most
-// 64 (P4). A batch is memory of its own, made for as many items as the one before
+// no item that may not belong to it, with Weigh for no more than may if none is
+// heavier than those before. With Within there are, besides, as many complete
+// batches as the reader has room for: one while it is slow, and at most 64 (P4). A batch is memory of its own, made for as many items as the one before
 // had; with [Reuse] no memory is made once a run is under way. A timer is made
 // once in a run, and no allocation is made per item (P10).
 //

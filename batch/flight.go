@@ -50,7 +50,7 @@ func (c *Coalescer[A, B]) land(f *flight[A, B], results []B, err error) {
 		w.done <- struct{}{} // has room
 	}
 	delete(c.flights, f)
-	if c.within == 0 && len(c.flights) == 0 && len(c.open) > 0 {
+	if c.within == 0 && len(c.flights) == 0 && c.open.len > 0 {
 		c.launch()
 	}
 	if c.landed != nil && len(c.flights) == 0 {

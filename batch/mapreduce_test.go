@@ -243,6 +243,45 @@ func TestMapReduceStandsInTheStatsP12(t *testing.T) {
 	}
 }
 
+// What is in a call is held, and the time in it is told.
+func TestTheCallsOfAMapReduceStandInTheStatsP12(t *testing.T) {
+	for _, n := range []int{1, 2, 4} {
+		bubble(t, func(t *testing.T) {
+			ctx, stats := stage.WithStats(context.Background())
+			seen := make(chan stage.StageStats, 1)
+			time.AfterFunc(15*time.Second, func() { seen <- stats.Stages()[0] })
+			_, err := batch.MapReduce(ctx, stage.FromSlice(upTo(40)), n, func(ctx context.Context, v int) (int, int, error) {
+				sleep(ctx, 10*time.Second)
+				return v, 1, nil
+			}, sum)
+			inside := <-seen
+			if inside.Calls != n || inside.InFlight != n || inside.In != uint64(2*n) || inside.Out != uint64(n) || inside.Busy != time.Duration(n)*10*time.Second {
+				t.Errorf("n = %d: inside %+v", n, inside)
+			}
+			s := stats.Stages()[0]
+			if err != nil || s.Calls != 0 || s.InFlight != 0 || s.Out != 40 || s.Busy != 400*time.Second {
+				t.Errorf("n = %d: %+v, %v", n, s, err)
+			}
+		})
+		for name, end := range map[string]func(){"panic": func() { panic(errE) }, "goexit": runtime.Goexit} {
+			ctx, stats := stage.WithStats(context.Background())
+			done := make(chan struct{})
+			go func() { // which may be ended
+				defer close(done)
+				defer func() { recover() }()
+				batch.MapReduce(ctx, stage.Of(1), n, func(_ context.Context, v int) (int, int, error) {
+					end()
+					return v, 1, nil
+				}, sum)
+			}()
+			<-done
+			if s := stats.Stages()[0]; n > 1 && s.Calls != 0 {
+				t.Errorf("n = %d, %s: %+v", n, name, s)
+			}
+		}
+	}
+}
+
 func TestBadArgumentsOfMapReducePanicP11(t *testing.T) {
 	ctx, in := context.Background(), stage.Of(1)
 	var nilSum func(a, b int) int

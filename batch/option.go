@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/seed95b73fdc/sluice/stage"
@@ -31,6 +32,10 @@ type option func(*settings)
 
 func (o option) set(s *settings) { o(s) }
 
+// longest is the longest age that is told from none, 146 years: the end of it can
+// still be counted from the start of a run.
+const longest = math.MaxInt64 / 2
+
 // Within bounds the age of a batch: it is emitted when its first item has been
 // there for d > 0, however many it has by then. Items that come later do not
 // put that off. A batch whose reader is busy at that time grows on, and is
@@ -39,7 +44,7 @@ func Within(d time.Duration) Option {
 	if d <= 0 {
 		panic(fmt.Sprintf("batch.Within: age is %v, want more than 0", d))
 	}
-	return option(func(s *settings) { s.within = d })
+	return option(func(s *settings) { s.within = min(d, longest) })
 }
 
 // Weigh bounds the sum of the weights of a batch to max ≥ 1. An item that would

@@ -49,6 +49,7 @@ func as[F any](v reflect.Value) (f F, ok bool) {
 // zero is copied by assignment, and every worker begins from it. So it must not
 // refer to memory that add could change: a pointer, a map, a slice or a channel
 // in it that is not nil panics. Give a nil map and make one in add, or use [Fold].
+// S is the type of zero: with an untyped constant write float64(0), not 0.
 //
 // It runs as [Each] does. The error is the first one of add in the order of items,
 // if there is none, one of merge; with an error the result is the zero value of S.
@@ -99,26 +100,31 @@ func fold[S, T any](ctx context.Context, fn string, items []T, workers int, newS
 ) (result S, err error) {
 	s := newCrew(ctx, fn, len(items), workers)
 	p := &pieces[S]{ends: make(map[int]*piece[S]), begins: make(map[int]*piece[S])}
-	err = s.run(len(items), func(w *worker) {
-		for {
-			if i, ok := w.next(); ok {
-				mine := &piece[S]{from: i, state: newState()}
-				if addAll(w, mine, items, add) {
-					join(s, p, mine, merge)
+	if len(items) == 0 { // a worker makes the state, as it makes all others
+		err = s.run(1, func(w *worker) {
+			if _, ok := w.next(); ok {
+				p.begins[0] = &piece[S]{state: newState()}
+			}
+		})
+	} else {
+		err = s.run(len(items), func(w *worker) {
+			for {
+				if i, ok := w.next(); ok {
+					mine := &piece[S]{from: i, state: newState()}
+					if addAll(w, mine, items, add) {
+						join(w, p, mine, merge)
+					}
+				}
+				if !w.steal() {
+					return
 				}
 			}
-			if !w.steal() {
-				return
-			}
-		}
-	})
-	switch whole := p.begins[0]; {
-	case err != nil:
-		return result, err
-	case whole != nil:
-		return whole.state, nil
+		})
 	}
-	return newState(), nil
+	if err != nil {
+		return result, err
+	}
+	return p.begins[0].state, nil
 }
 
 // piece is what items from to to-1 add up to.
@@ -150,13 +156,16 @@ func addAll[S, T any](w *worker, mine *piece[S], items []T, add func(context.Con
 
 // join merges a piece with its neighbours, as long as there are any, and leaves
 // it to whoever brings the next one.
-func join[S any](s *sweep, p *pieces[S], mine *piece[S], merge func(context.Context, S, S) (S, error)) {
+func join[S any](w *worker, p *pieces[S], mine *piece[S], merge func(context.Context, S, S) (S, error)) {
+	s := w.s
 	for {
 		left, right := p.neighbours(mine)
 		if left == nil || s.refuses() {
 			return
 		}
+		w.merges = true
 		state, err := merge(s.ctx, left.state, right.state)
+		w.merges = false
 		if err != nil {
 			s.failLast(err)
 			return

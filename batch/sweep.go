@@ -40,6 +40,7 @@ type sweep struct {
 	mu   sync.Mutex // never held while somebody waits
 	real failure    // the first one that is more than a cancellation
 	any  failure    // the first one
+	none bool       // no item of the segment is left, so that nobody looks for one again
 
 	cut atomic.Bool // an item was not begun because the context had ended
 }
@@ -57,6 +58,8 @@ type worker struct {
 	ctx  context.Context // that of the calls
 	stop context.CancelCauseFunc
 	dead bool // ctx was cancelled for an error before its items. Under s.mu
+
+	merges bool // it is in a call that belongs to no item
 }
 
 // pad keeps apart what two cores write.
@@ -103,7 +106,7 @@ func (s *sweep) run(count int, work func(*worker)) error {
 // share gives each of the crew its part of the next n items.
 func (s *sweep) share(n int, crew []*worker) {
 	s.bound.Store(int64(n))
-	s.real.at, s.any.at = math.MaxInt64, math.MaxInt64
+	s.real.at, s.any.at, s.none = math.MaxInt64, math.MaxInt64, false
 	for i, w := range crew {
 		from, to := part(n, len(crew), i)
 		w.word.Store(span(uint64(from), uint64(to)))
@@ -128,10 +131,15 @@ func part(n, k, i int) (from, to int) {
 }
 
 // start starts a worker. What a call leaves undone that ends its goroutine with
-// runtime.Goexit is an error of its item, and costs no worker.
+// runtime.Goexit is an error of its item, if it has one, and costs no worker.
 func (w *worker) start(work func(*worker)) {
 	w.s.team.start(func() { work(w) }, func() {
-		w.fail(w.at(), w.s.goexit())
+		if err := w.s.goexit(); w.merges {
+			w.merges = false
+			w.s.failLast(err)
+		} else {
+			w.fail(w.at(), err)
+		}
 		w.start(work)
 	})
 }
@@ -161,7 +169,7 @@ func (w *worker) steal() bool {
 	s := w.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for {
+	for !s.none {
 		var victim *worker
 		var old, most uint64
 		bound := uint64(max(s.bound.Load(), 0))
@@ -173,6 +181,7 @@ func (w *worker) steal() bool {
 			}
 		}
 		if victim == nil {
+			s.none = true
 			return false
 		}
 		from, to := uint64(uint32(old)), old>>32
@@ -186,6 +195,7 @@ func (w *worker) steal() bool {
 			return true
 		}
 	}
+	return false
 }
 
 // lower lets no item from i on begin.

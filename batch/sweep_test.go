@@ -41,6 +41,34 @@ func TestASweepGoesOnFromSegmentToSegment(t *testing.T) {
 	}
 }
 
+// That nothing is left of one segment says nothing about the next: there, too, what a
+// call holds up is taken over.
+func TestAStragglersItemsAreTakenOverInEverySegmentP3(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const segments, size = 3, 4 // of two items for each worker
+		s := newCrew(context.Background(), "test", segments*size, 2)
+		s.segment = size
+		var done [segments]atomic.Int32
+		others := [segments]chan struct{}{}
+		for i := range others {
+			others[i] = make(chan struct{})
+		}
+		err := s.run(segments*size, func(w *worker) {
+			w.each(func(i int) error {
+				if i%size == 0 {
+					<-others[i/size] // or the bubble is deadlocked
+				} else if done[i/size].Add(1) == size-1 {
+					close(others[i/size])
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A worker whose context was cancelled for an error takes over items before that
 // error, and their calls must not be cancelled.
 func TestAWorkerThatTakesOverEarlierItemsHasNoCancelledContext(t *testing.T) {

@@ -3,6 +3,7 @@ package batch_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -32,6 +33,24 @@ func TestWithinEmitsWhenTheFirstItemIsOldEnoughExactlyP13(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		wantStamped(t, batch.Chunk(timed(0, 40*ms, 99*ms, 120*ms, 300*ms, 301*ms, 302*ms, 500*ms), 3, batch.Within(100*ms)),
 			"99ms [0 1 2]", "220ms [3]", "302ms [4 5 6]", "500ms [7]")
+	})
+}
+
+// Who wants no bound says so with the longest age there is: it is added to the time
+// when the first item came, and must not come out before it.
+func TestTheLongestAgeIsNoneP13(t *testing.T) {
+	const longest = time.Duration(math.MaxInt64)
+	bubble(t, func(t *testing.T) {
+		in := timed(ms, 2*ms, 3*ms, 4*ms)
+		wantStamped(t, batch.Chunk(in, 3, batch.Within(longest)), "3ms [0 1 2]", "4ms [3]")
+		one := func(int) int { return 1 }
+		wantStamped(t, batch.ByKey(in, one, 3, batch.Within(longest)), "3ms [0 1 2]", "4ms [3]")
+		r := &recorder{}
+		c := batch.NewCoalescer(r.flush, 3, batch.Within(longest))
+		defer closeNow(t, c)
+		if got := ask(c, ms, 2*ms, 3*ms); got[0].at != 3*ms || !slices.Equal(r.got, []string{"[0 1 2]"}) {
+			t.Errorf("got %v, %v", got, r.got)
+		}
 	})
 }
 
