@@ -36,6 +36,7 @@ type Coalescer[A, B any] struct {
 	flights map[*flight[A, B]]struct{}
 	closed  bool
 	landed  chan struct{} // made by Close, closed when all flights have ended
+	unheard error         // the first panic that no caller was there for: for Close
 }
 
 // queue holds calls in the order in which they came. It is a list, as any of them
@@ -237,10 +238,11 @@ func (c *Coalescer[A, B]) launch() {
 }
 
 // Close refuses further items, flushes at once what was accepted, and blocks until
-// every flush is over; then it returns nil, and no goroutine is left. When ctx
-// ends first, the contexts of the flushes end too, and Close returns
-// [context.Cause] without waiting for them. It may be called again, and by
-// several goroutines.
+// every flush is over; then no goroutine is left, and it returns nil. If a flush has
+// panicked after all its callers had given up, so that nobody has heard of it, Close
+// returns the first such [*stage.Panic]. When ctx ends first, the contexts of the
+// flushes end too, and Close returns [context.Cause] without waiting for them. It may
+// be called again, and by several goroutines.
 func (c *Coalescer[A, B]) Close(ctx context.Context) error {
 	if ctx == nil {
 		panic("batch.Coalescer.Close: the context is nil")
@@ -259,12 +261,12 @@ func (c *Coalescer[A, B]) Close(ctx context.Context) error {
 	c.mu.Unlock()
 	select {
 	case <-c.landed:
-		return nil
+		return c.lost()
 	default:
 	}
 	select {
 	case <-c.landed:
-		return nil
+		return c.lost()
 	case <-ctx.Done():
 	}
 	c.mu.Lock()
@@ -273,4 +275,10 @@ func (c *Coalescer[A, B]) Close(ctx context.Context) error {
 	}
 	c.mu.Unlock()
 	return context.Cause(ctx)
+}
+
+func (c *Coalescer[A, B]) lost() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unheard
 }

@@ -428,3 +428,35 @@ func TestBadArgumentsOfCoalescersPanicP11(t *testing.T) {
 		}
 	}
 }
+
+// C09: a flush panics when all its callers have given up. Close returns the panic, each
+// time, and that of a flush with a caller only to that one.
+func TestAPanicThatNoCallerHearsOfIsReturnedByClose(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		flush := func(_ context.Context, items []string) ([]string, error) {
+			time.Sleep(time.Second)
+			panic(items[0])
+		}
+		c := batch.NewCoalescer(flush, 1)
+		if _, err := c.Do(t.Context(), "heard"); err == nil {
+			t.Error("no error")
+		}
+		if err := c.Close(t.Context()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		c = batch.NewCoalescer(flush, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		for _, item := range []string{"a", "b"} {
+			if _, err := c.Do(ctx, item); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Do: %v", err)
+			}
+		}
+		for range 2 {
+			var p *stage.Panic
+			if err := c.Close(t.Context()); !errors.As(err, &p) || p.Value != "a" {
+				t.Errorf("Close: %v", err)
+			}
+		}
+	})
+}

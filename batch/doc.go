@@ -11,6 +11,7 @@
 //	thumbnails, err := batch.MapSlice(ctx, photos, 8, shrink)    // in the order of photos
 //
 //	users := batch.NewCoalescer(db.Users, 100)                   // one query for many callers
+//	defer users.Close(ctx)
 //	user, err := users.Do(ctx, id)
 //
 // Streams, sources and terminals are those of package
@@ -80,7 +81,7 @@
 // (P6). A batch that is open then is dropped. A caller that gives up in
 // Coalescer.Do takes its item back, or leaves its result, and disturbs no other;
 // a flush is cancelled only when all its callers have gone. What becomes of it then
-// nobody is told, be it a panic.
+// nobody is told, but a panic is kept for [Coalescer.Close] to return.
 //
 // # Memory
 //
@@ -88,9 +89,10 @@
 // most 64 items more; where the reader asks for one batch at a time, Chunk asks for
 // no item that may not belong to it, with Weigh for no more than may if none is
 // heavier than those before. With Within there are, besides, as many complete
-// batches as the reader has room for: one while it is slow, and at most 64 (P4). A batch is memory of its own, made for as many items as the one before
-// had; with [Reuse] no memory is made once a run is under way. A timer is made
-// once in a run, and no allocation is made per item (P10).
+// batches as the reader has room for: one while it is slow, and at most 64 (P4). A
+// batch is memory of its own, made for as many items as the one before had; with
+// [Reuse] no memory is made once a run is under way. A timer is made once in a run,
+// and no allocation is made per item (P10).
 //
 // MapSlice makes its results, Each and Reduce nothing per item. MapReduce holds a
 // table for each worker, and up to 256 items, and while it merges some of the
@@ -101,8 +103,9 @@
 // Chunk and ByKey have one with Within, and none without; Flatten none. Functions
 // over slices have one for each worker; MapReduce too, with n ≥ 2, and one more that
 // keeps watch while another waits for upstream. All have ended when the function
-// returns (P5), but for what [stage.PanicGrace] says of panics. A Coalescer has one for each flush, none while it is idle. All carry the
-// name of their stage, or of their function, in the pprof label sluice.stage.
+// returns (P5), but for what [stage.PanicGrace] says of panics. A Coalescer has one
+// for each flush, none while it is idle. All carry the name of their stage, or of
+// their function, in the pprof label sluice.stage.
 //
 // # What is not promised
 //

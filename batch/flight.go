@@ -49,6 +49,9 @@ func (c *Coalescer[A, B]) land(f *flight[A, B], results []B, err error) {
 		w.delivered = true
 		w.done <- struct{}{} // has room
 	}
+	if p, ok := err.(*stage.Panic); ok && f.waiting == 0 && c.unheard == nil {
+		c.unheard = p
+	}
 	delete(c.flights, f)
 	if c.within == 0 && len(c.flights) == 0 && c.open.len > 0 {
 		c.launch()
