@@ -52,8 +52,11 @@ func (r *reader) more() (first uint64, records []byte, err error) {
 			return 0, nil, &CorruptError{Path: l.path, Record: r.next, Offset: l.geo.offset(r.next)}
 		}
 	}
-	if n <= k {
-		return r.next, nil, nil // or dropped, which await finds out
+	if n <= k { // none yet, or dropped by the process that writes
+		if l.refresh(); r.next < l.first.Load() {
+			return 0, nil, ErrDropped
+		}
+		return r.next, nil, nil
 	}
 	first = r.next
 	r.next = b*l.geo.per + n
@@ -94,7 +97,8 @@ func (r *reader) block(b uint64) (n uint64, block []byte, err error) {
 	}
 	known := r.l.durable.Load()
 	if start := b * r.l.geo.per; n < r.l.geo.per && start+n < known {
-		if r.l.refresh(); start < r.l.first.Load() {
+		// A block of which a part has been dropped is still there.
+		if r.l.refresh(); r.next < r.l.first.Load() {
 			return 0, nil, ErrDropped
 		}
 		return 0, nil, &CorruptError{Path: r.l.path, Record: start + n, Offset: r.l.geo.offset(start + n)}
@@ -259,9 +263,6 @@ func (r *reader) await(ctx context.Context) error {
 		return pathError("read", l.path, err)
 	case size < l.geo.end(r.next):
 		return pathError("follow", l.path, ErrShrunk)
-	}
-	if l.refresh(); r.next < l.first.Load() {
-		return ErrDropped
 	}
 	t := time.NewTimer(l.conf.poll)
 	defer t.Stop()

@@ -147,6 +147,9 @@ func (l *core) recover(size int64) error {
 	}
 	clean := r.n == point.synced && size == l.geo.end(r.n) && r.cut == 0
 	if r.n < point.synced && size >= l.geo.end(point.synced) {
+		if l.droppedSince(point) {
+			return l.again()
+		}
 		return &CorruptError{Path: l.path, Record: r.n, Offset: l.geo.offset(r.n)}
 	}
 	r.cut = max(r.cut, point.synced-min(point.synced, r.n))
@@ -161,6 +164,25 @@ func (l *core) recover(size int64) error {
 		return nil
 	}
 	return l.repair(r)
+}
+
+// droppedSince reports whether the process that writes the log has dropped records
+// since point was read: what is missing may be those.
+func (l *core) droppedSince(point checkpoint) bool {
+	l.refresh()
+	return l.first.Load() > point.first
+}
+
+// again is recover with what the file says now.
+func (l *core) again() error {
+	size, err := l.f.Size()
+	if err != nil {
+		return pathError("stat", l.path, err)
+	}
+	if _, err := l.f.ReadAt(l.head, 0); err != nil {
+		return pathError("read", l.path, err)
+	}
+	return l.recover(size)
 }
 
 // whole is how many records of a file of that size could be there, in full blocks.
