@@ -261,3 +261,56 @@ func TestDroppedByAnotherProcess(t *testing.T) {
 		ok(t, l.Close())
 	})
 }
+
+// after runs something after each read of a file.
+type after struct {
+	system
+	do func()
+}
+
+type afterFile struct {
+	file
+	s *after
+}
+
+func (s *after) Open(path string, flag int) (file, error) {
+	f, err := s.system.Open(path, flag)
+	return afterFile{f, s}, err
+}
+
+func (f afterFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.file.ReadAt(b, off)
+	if f.s.do != nil {
+		f.s.do()
+	}
+	return n, err
+}
+
+// A block that is looked at again and again, since it always has become fuller, and more of
+// it durable, is no damaged one.
+func TestBlockThatIsSyncedWhileItIsReadIsNotDamaged(t *testing.T) {
+	for name, sys := range map[string]system{"mapped": host, "plain": plain{host}} {
+		s := &after{system: sys}
+		l := must[*Log[event]](t)(Create[event](newPath(t), withSystem(s)))
+		fillLog(t, l, 3)
+		looks := 0
+		s.do = func() {
+			if looks++; looks < 50 {
+				fillLog(t, l, 1)
+				ok(t, l.Sync())
+			}
+		}
+		next := uint64(0)
+		for i, e := range l.Records() {
+			if i != next || e != eventOf(i) {
+				t.Fatalf("record %d is %v at place %d", next, e, i)
+			}
+			next++
+		}
+		if l.Err() != nil || next != l.Len() || next < 50 {
+			t.Errorf("%s: read up to %d of %d, Err is %v", name, next, l.Len(), l.Err())
+		}
+		s.do = nil
+		ok(t, l.Close())
+	}
+}

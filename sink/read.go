@@ -86,7 +86,9 @@ func (r *reader) block(b uint64) (n uint64, block []byte, err error) {
 	// A block that is being written changes while it is read: its word may be older
 	// or newer than its records. A few more looks settle that.
 	const looks = 8
+	known := uint64(0) // to be durable, before the block was read
 	for range looks {
+		known = r.l.durable.Load()
 		if n, err = r.load(b); err != nil || r.settled(b, n) {
 			break
 		}
@@ -95,7 +97,6 @@ func (r *reader) block(b uint64) (n uint64, block []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	known := r.l.durable.Load()
 	if start := b * r.l.geo.per; n < r.l.geo.per && start+n < known {
 		// A block of which a part has been dropped is still there.
 		if r.l.refresh(); r.next < r.l.first.Load() {
