@@ -314,3 +314,35 @@ func TestBlockThatIsSyncedWhileItIsReadIsNotDamaged(t *testing.T) {
 		ok(t, l.Close())
 	}
 }
+
+// What is needed to judge a block is there when the log is closed, or the file cut, between
+// reading the block and judging it.
+func TestDamagedBlockOfALogThatIsClosedOrCutMeanwhile(t *testing.T) {
+	for name, sys := range map[string]system{"mapped": host, "plain": plain{host}} {
+		for what, do := range map[string]func(l *Log[event], path string){
+			"closed": func(l *Log[event], _ string) { ok(t, l.Close()) },
+			"cut":    func(_ *Log[event], path string) { ok(t, os.Truncate(path, 0)) },
+		} {
+			s := &after{system: sys}
+			path := newPath(t)
+			l := must[*Log[event]](t)(Create[event](path, withSystem(s)))
+			fillLog(t, l, 3)
+			f := must[*os.File](t)(os.OpenFile(path, os.O_WRONLY, 0))
+			must[int](t)(f.WriteAt([]byte{0xff}, l.core.geo.offset(1)))
+			ok(t, f.Close())
+			s.do = func() {
+				s.do = nil
+				do(l, path)
+			}
+			for i := range l.Records() {
+				if i > 0 {
+					t.Errorf("%s, %s: record %d", name, what, i)
+				}
+			}
+			if l.Err() == nil {
+				t.Errorf("%s, %s: no error", name, what)
+			}
+			l.Close()
+		}
+	}
+}

@@ -134,7 +134,7 @@ func (r *reader) load(b uint64) (n uint64, err error) {
 		return 0, pathError("read", r.l.path, err)
 	}
 	r.base, r.blocks = b, 0
-	n, _, _ = r.l.valid(b, r.window[:min(got, size)])
+	n, _, _ = r.l.valid(b, r.window[:min(got, size)], r.head)
 	for i := 0; i+size <= got; i += size {
 		at := b + uint64(i/size)
 		w := loadWord(r.window[i:], liveWord)
@@ -147,6 +147,19 @@ func (r *reader) load(b uint64) (n uint64, err error) {
 		r.ahead = max(1, min(2*int(r.blocks), windowBytes/size))
 	}
 	return n, nil
+}
+
+// head returns the header. The map of it is the writers': Close takes it away, and there are
+// no pages if somebody has cut the file. Without a header there are no fine sums.
+func (r *reader) head() []byte {
+	if !r.l.mapped {
+		return r.l.head
+	}
+	head := aligned(len(r.l.head))
+	if _, err := r.l.f.ReadAt(head, 0); err != nil {
+		clear(head)
+	}
+	return head
 }
 
 // settled reports whether a block that holds n good records needs no second look.
