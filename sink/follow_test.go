@@ -262,6 +262,35 @@ func TestDroppedByAnotherProcess(t *testing.T) {
 	})
 }
 
+// To follow is not to know that a record is on the disk: that is what Append waits for.
+func TestP13FollowSeesARecordBeforeItIsOnTheDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stuck{system: newMemory(), freed: make(chan struct{})}
+		l := must[*Log[event]](t)(Create[event](memPath, withSystem(s), EverySync))
+		s.hangs.Store(true)
+		var appended, seen atomic.Int32
+		go func() {
+			if _, err := l.Append(eventOf(0)); !errors.Is(err, errDisk) {
+				t.Errorf("Append: %v", err)
+			}
+			appended.Add(1)
+		}()
+		go func() {
+			for range l.Follow(t.Context()) {
+				seen.Add(1)
+			}
+		}()
+		synctest.Wait()
+		if appended.Load() != 0 || seen.Load() != 1 {
+			t.Errorf("%d acknowledged, %d seen", appended.Load(), seen.Load())
+		}
+		close(s.freed)
+		if err := l.Close(); !errors.Is(err, errDisk) {
+			t.Errorf("Close: %v", err)
+		}
+	})
+}
+
 // after runs something after each read of a file.
 type after struct {
 	system

@@ -223,8 +223,9 @@ func (l *Log[T]) BlocksFrom(from uint64) iter.Seq2[uint64, []T] {
 }
 
 // Follow ranges over the records as Records does, and then waits for more, until
-// ctx is done. In the Log that writes, a record comes when it is acknowledged, and
-// Close ends the loop. In one opened ReadOnly, records come that another process
+// ctx is done. In the Log that writes, a record comes when it and all before it are
+// complete, which with EverySync is before it is on the disk and acknowledged; Close ends
+// the loop. In one opened ReadOnly, records come that another process
 // writes: it looks for them every PollEvery. A file that becomes shorter than
 // what has been seen of it ends the loop with ErrShrunk.
 func (l *Log[T]) Follow(ctx context.Context) iter.Seq2[uint64, T] { return l.FollowFrom(ctx, 0) }
