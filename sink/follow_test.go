@@ -264,9 +264,10 @@ func TestDroppedByAnotherProcess(t *testing.T) {
 
 // To follow is not to know that a record is on the disk: that is what Append waits for.
 func TestP13FollowSeesARecordBeforeItIsOnTheDisk(t *testing.T) {
+	path := newPath(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := &stuck{system: newMemory(), freed: make(chan struct{})}
-		l := must[*Log[event]](t)(Create[event](memPath, withSystem(s), EverySync))
+		s := &stuck{system: host, freed: make(chan struct{})}
+		l := must[*Log[event]](t)(Create[event](path, withSystem(s), EverySync))
 		s.hangs.Store(true)
 		var appended, seen atomic.Int32
 		go func() {
