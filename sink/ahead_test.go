@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"errors"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -152,5 +153,34 @@ func TestC78DiskThatIsFullAheadIsNoErrorYet(t *testing.T) {
 	fillLog(t, l, 10)
 	fillRoom(t, l, 0)
 	wantEvents(t, l, 0, l.Len())
+	ok(t, l.Close())
+}
+
+// sizing makes room once the size of a file has been looked at.
+type sizing struct {
+	file
+	grow func()
+}
+
+func (f sizing) Size() (int64, error) {
+	n, err := f.file.Size()
+	f.grow()
+	return n, err
+}
+
+// C77: a file that grows while somebody asks what a fault means has not been cut.
+func TestC77FaultWhileRoomIsMadeIsNotCalledACutFile(t *testing.T) {
+	l := must[*Log[event]](t)(Create[event](newPath(t)))
+	fillLog(t, l, 1)
+	whole := l.core.f
+	l.core.f = sizing{whole, func() {
+		l.core.f = whole
+		if room := l.core.capacity.Load(); !l.core.growAhead() || l.core.capacity.Load() <= room {
+			t.Error("no room was made")
+		}
+	}}
+	if err := l.core.fault(); errors.Is(err, ErrShrunk) {
+		t.Error(err)
+	}
 	ok(t, l.Close())
 }

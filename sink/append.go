@@ -116,8 +116,8 @@ func (l *core) catch(t *turn, old bool) {
 // what was allocated of it, or the system has no page, since the disk or the file system
 // is broken, or, where it writes each change to another place, full.
 func (l *core) fault() error {
-	size, err := l.f.Size()
-	if err == nil && size >= l.geo.blockOffset(l.capacity.Load()/l.geo.per) {
+	end := l.geo.blockOffset(l.capacity.Load() / l.geo.per) // before the size, as both grow
+	if size, err := l.f.Size(); err == nil && size >= end {
 		return fmt.Errorf("sink: %s: the system had no page of it to write to", l.path)
 	}
 	return fmt.Errorf("%w: %s", ErrShrunk, l.path)

@@ -13,7 +13,7 @@ import (
 // CSV runs in and writes each value, the fields of a record, as encoding/csv does
 // (RFC 4180, lines end with "\n"), to w. It is Lines but for that: see there for
 // what is written when, and what is lost when. A record without fields cannot be
-// told from none, and is an error.
+// told from none, and is an error that names its number, from 0 and without the Header.
 func CSV(ctx context.Context, in stage.Stream[[]string], w io.Writer, opts ...TextOption) error {
 	return end(ctx, csvRecords("sink.CSV", in, w, opts))
 }
@@ -48,7 +48,10 @@ func csvRecords(fn string, in stage.Stream[[]string], w io.Writer, opts []TextOp
 		var to appender
 		enc := csv.NewWriter(&to)
 		enc.Comma = c.comma
-		number := 0
+		number := 0 // of the record, not counting the header
+		if c.header != nil {
+			number--
+		}
 		return newText(s, w, c, func(buf []byte, fields []string) ([]byte, error) {
 			number++
 			switch {
@@ -60,7 +63,8 @@ func csvRecords(fn string, in stage.Stream[[]string], w io.Writer, opts []TextOp
 			to.buf = buf
 			enc.Write(fields) // its only errors are those of Comma and of the appender
 			enc.Flush()
-			return to.buf, nil
+			buf, to.buf = to.buf, nil // it may be one that is not to be kept
+			return buf, nil
 		})
 	})
 }

@@ -36,8 +36,9 @@
 //	Log, EverySync         nothing acknowledged          nothing acknowledged
 //	Log, Interval(d)       nothing acknowledged          the last d and one Sync
 //	Log, Buffered          nothing acknowledged          what came after the last Sync
-//	Lines, JSONL, CSV      the buffer: FlushAfter,       the same, and what the kernel
-//	                       or BufferSize                 had not written yet
+//	Lines, JSONL, CSV      the buffer: what came since   the same, and what the kernel
+//	                       a pause of FlushAfter,        had not written yet
+//	                       BufferSize at most
 //	File                   the part being written        the part being written
 //	SQL                    the transaction under way     what the database says
 //
@@ -123,7 +124,8 @@
 //   - To repair damage: it is found, and what lies before it is kept.
 //   - That several processes can write one log: the second one gets ErrLocked.
 //   - That a writer survives the loss of its file unharmed: a file that somebody
-//     cuts while it is written is ErrShrunk from the next Append on.
+//     cuts while it is written is ErrShrunk from the next Append on, or, if it was cut
+//     in the moment in which it grew, ErrCorrupt when it is read.
 //   - Exactly-once from Lines and its kin, or from SQL without Resume: a run that is
 //     repeated writes everything again.
 package sink

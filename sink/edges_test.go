@@ -244,3 +244,40 @@ func TestP5EndWaitsForATimerThatHasJustGoneOff(t *testing.T) {
 		})
 	}
 }
+
+// snipping cuts a file to nothing each time it is mapped.
+type snipping struct{ system }
+
+type snippedFile struct {
+	file
+	path string
+}
+
+func (s snipping) Open(path string, flag int) (file, error) {
+	f, err := s.system.Open(path, flag)
+	return snippedFile{f, path}, err
+}
+
+func (f snippedFile) Map(off int64, n int) ([]byte, error) {
+	m, err := f.file.Map(off, n)
+	return m, errors.Join(err, os.Truncate(f.path, 0))
+}
+
+// C77, for Open: it has done with the header's memory before that may have no page.
+func TestC77FileCutWhileItIsOpenedIsAnError(t *testing.T) {
+	path := newPath(t)
+	l := must[*Log[event]](t)(Create[event](path))
+	fillLog(t, l, 10)
+	ok(t, l.Close())
+	l, err := Open[event](path, withSystem(snipping{host}))
+	if err == nil {
+		if _, err = l.Append(eventOf(10)); err == nil {
+			err = l.Close()
+		} else {
+			l.Close()
+		}
+	}
+	if !errors.Is(err, ErrShrunk) {
+		t.Errorf("%v", err)
+	}
+}

@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 var errDisk = errors.New("disk error")
@@ -316,4 +319,144 @@ func TestC78RealFullDisk(t *testing.T) {
 	l = must[*Log[event]](t)(Open[event](dir + "/log"))
 	wantEvents(t, l, 0, n)
 	ok(t, l.Close())
+}
+
+// As a failed Sync is, when nobody has called it: everything that comes after it returns
+// its error, what was acknowledged until then is what a killed process leaves, and the
+// disk is not asked again.
+func TestFailedSyncOfIntervalIsTheEndOfTheLog(t *testing.T) {
+	for _, call := range []string{"sync", "write", "size"} { // of the data, of the checkpoint, before both
+		for name, on := range map[string]func() system{
+			"mapped": func() system { return newMemory() },
+			"plain":  func() system { return plain{newMemory()} },
+		} {
+			t.Run(call+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := on()
+					s := newFaulty(m, 0, errDisk)
+					l := must[*Log[event]](t)(Create[event](memPath, withSystem(s), Interval(time.Second)))
+					fillLog(t, l, 3)
+					time.Sleep(time.Second)
+					synctest.Wait()
+					if n := l.core.durable.Load(); n != 3 {
+						t.Fatalf("%d records are durable after d", n)
+					}
+					fillLog(t, l, 2)
+					s.mu.Lock()
+					s.only, s.calls, s.failAt = call, 0, 1
+					s.mu.Unlock()
+					if call != "write" || name == "mapped" { // else Append would be what fails
+						fillLog(t, l, 1)
+					}
+					seen, ended := uint64(0), make(chan struct{})
+					go func() {
+						defer close(ended)
+						for range l.Follow(t.Context()) {
+							seen++
+						}
+					}()
+					time.Sleep(time.Second)
+					synctest.Wait()
+					acked := l.Len()
+					for range 2 {
+						if _, err := l.Append(eventOf(acked)); !errors.Is(err, errDisk) {
+							t.Errorf("Append: %v", err)
+						}
+						if err := l.Sync(); !errors.Is(err, errDisk) {
+							t.Errorf("Sync: %v", err)
+						}
+						if err := l.Drop(1); !errors.Is(err, errDisk) {
+							t.Errorf("Drop: %v", err)
+						}
+					}
+					s.mu.Lock()
+					calls := s.calls
+					s.mu.Unlock()
+					time.Sleep(time.Hour)
+					s.mu.Lock()
+					if s.calls != calls {
+						t.Errorf("%d calls more", s.calls-calls)
+					}
+					s.mu.Unlock()
+					wantEvents(t, l, 0, acked) // can still be read
+					for range 2 {
+						if err := l.Close(); !errors.Is(err, errDisk) {
+							t.Errorf("Close: %v", err)
+						}
+					}
+					<-ended
+					if seen != acked {
+						t.Errorf("%d records followed, of %d", seen, acked)
+					}
+					for what, n := range s.open {
+						if n != 0 {
+							t.Errorf("%d %s left open", n, what)
+						}
+					}
+					if _, err := l.Append(eventOf(acked)); !errors.Is(err, errDisk) {
+						t.Errorf("Append after Close: %v", err)
+					}
+					l = must[*Log[event]](t)(Open[event](memPath, withSystem(m)))
+					wantEvents(t, l, 0, acked)
+					ok(t, l.Close())
+				})
+			})
+		}
+	}
+}
+
+// stuck is a system whose syncs, once it hangs, fail when it is freed.
+type stuck struct {
+	system
+	hangs atomic.Bool
+	freed chan struct{}
+}
+
+type stuckFile struct {
+	file
+	s *stuck
+}
+
+func (s *stuck) Open(path string, flag int) (file, error) {
+	f, err := s.system.Open(path, flag)
+	return stuckFile{f, s}, err
+}
+
+func (f stuckFile) Sync() error {
+	if f.s.hangs.Load() {
+		<-f.s.freed
+		return errDisk
+	}
+	return f.file.Sync()
+}
+
+// What is appended while the Sync that will fail is under way is acknowledged, as it
+// survives the process; and Close, called meanwhile, returns the error.
+func TestAppendWhileTheSyncOfIntervalFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		s := &stuck{system: m, freed: make(chan struct{})}
+		l := must[*Log[event]](t)(Create[event](memPath, withSystem(s), Interval(time.Second)))
+		fillLog(t, l, 3)
+		s.hangs.Store(true)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		fillLog(t, l, 3)
+		closed := make(chan error)
+		go func() { closed <- l.Close() }()
+		synctest.Wait()
+		if _, err := l.Append(eventOf(6)); !errors.Is(err, ErrClosed) {
+			t.Errorf("Append beside Close: %v", err)
+		}
+		close(s.freed)
+		if err := <-closed; !errors.Is(err, errDisk) {
+			t.Errorf("Close: %v", err)
+		}
+		if _, err := l.Append(eventOf(6)); !errors.Is(err, errDisk) {
+			t.Errorf("Append after Close: %v", err)
+		}
+		l = must[*Log[event]](t)(Open[event](memPath, withSystem(m)))
+		wantEvents(t, l, 0, 6)
+		ok(t, l.Close())
+	})
 }

@@ -290,7 +290,8 @@ func (f *File) lastNumber() (last int, err error) {
 }
 
 // Whole writes a file that appears whole under its name or not at all: when write
-// returns nil. When it returns an error, or panics, nothing is left.
+// returns nil. When it returns an error, or panics, nothing is left, but for parts that
+// RotateSize or RotateEvery had completed before.
 func Whole(path string, write func(w io.Writer) error, opts ...FileOption) error {
 	stage.CheckFunc("sink.Whole", "write", write == nil)
 	f, err := NewFile(path, opts...)

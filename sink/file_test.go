@@ -257,3 +257,25 @@ func TestFileIsItsOwnersAlone(t *testing.T) {
 		t.Error("made in a file")
 	}
 }
+
+// With rotation a part is what is whole or not there.
+func TestWholeThatFailsLeavesThePartsThatWereComplete(t *testing.T) {
+	m := newMemory()
+	err := Whole(filePath, func(w io.Writer) error {
+		for range 5 {
+			fmt.Fprint(w, "0123456789")
+		}
+		return errDisk
+	}, onMemory(m), RotateSize(20))
+	if !errors.Is(err, errDisk) {
+		t.Error(err)
+	}
+	for path := range m.files {
+		if got := string(m.get(path)); got != "01234567890123456789" {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if len(m.files) != 2 {
+		t.Errorf("%d files", len(m.files))
+	}
+}

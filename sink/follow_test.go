@@ -261,3 +261,118 @@ func TestDroppedByAnotherProcess(t *testing.T) {
 		ok(t, l.Close())
 	})
 }
+
+// To follow is not to know that a record is on the disk: that is what Append waits for.
+func TestP13FollowSeesARecordBeforeItIsOnTheDisk(t *testing.T) {
+	path := newPath(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &stuck{system: host, freed: make(chan struct{})}
+		l := must[*Log[event]](t)(Create[event](path, withSystem(s), EverySync))
+		s.hangs.Store(true)
+		var appended, seen atomic.Int32
+		go func() {
+			if _, err := l.Append(eventOf(0)); !errors.Is(err, errDisk) {
+				t.Errorf("Append: %v", err)
+			}
+			appended.Add(1)
+		}()
+		go func() {
+			for range l.Follow(t.Context()) {
+				seen.Add(1)
+			}
+		}()
+		synctest.Wait()
+		if appended.Load() != 0 || seen.Load() != 1 {
+			t.Errorf("%d acknowledged, %d seen", appended.Load(), seen.Load())
+		}
+		close(s.freed)
+		if err := l.Close(); !errors.Is(err, errDisk) {
+			t.Errorf("Close: %v", err)
+		}
+	})
+}
+
+// after runs something after each read of a file.
+type after struct {
+	system
+	do func()
+}
+
+type afterFile struct {
+	file
+	s *after
+}
+
+func (s *after) Open(path string, flag int) (file, error) {
+	f, err := s.system.Open(path, flag)
+	return afterFile{f, s}, err
+}
+
+func (f afterFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.file.ReadAt(b, off)
+	if f.s.do != nil {
+		f.s.do()
+	}
+	return n, err
+}
+
+// A block that is looked at again and again, since it always has become fuller, and more of
+// it durable, is no damaged one.
+func TestBlockThatIsSyncedWhileItIsReadIsNotDamaged(t *testing.T) {
+	for name, sys := range map[string]system{"mapped": host, "plain": plain{host}} {
+		s := &after{system: sys}
+		l := must[*Log[event]](t)(Create[event](newPath(t), withSystem(s)))
+		fillLog(t, l, 3)
+		looks := 0
+		s.do = func() {
+			if looks++; looks < 50 {
+				fillLog(t, l, 1)
+				ok(t, l.Sync())
+			}
+		}
+		next := uint64(0)
+		for i, e := range l.Records() {
+			if i != next || e != eventOf(i) {
+				t.Fatalf("record %d is %v at place %d", next, e, i)
+			}
+			next++
+		}
+		if l.Err() != nil || next != l.Len() || next < 50 {
+			t.Errorf("%s: read up to %d of %d, Err is %v", name, next, l.Len(), l.Err())
+		}
+		s.do = nil
+		ok(t, l.Close())
+	}
+}
+
+// What is needed to judge a block is there when the log is closed, or the file cut, between
+// reading the block and judging it.
+func TestDamagedBlockOfALogThatIsClosedOrCutMeanwhile(t *testing.T) {
+	for name, sys := range map[string]system{"mapped": host, "plain": plain{host}} {
+		for what, do := range map[string]func(l *Log[event], path string){
+			"closed": func(l *Log[event], _ string) { ok(t, l.Close()) },
+			"cut":    func(_ *Log[event], path string) { ok(t, os.Truncate(path, 0)) },
+		} {
+			s := &after{system: sys}
+			path := newPath(t)
+			l := must[*Log[event]](t)(Create[event](path, withSystem(s)))
+			fillLog(t, l, 3)
+			f := must[*os.File](t)(os.OpenFile(path, os.O_WRONLY, 0))
+			must[int](t)(f.WriteAt([]byte{0xff}, l.core.geo.offset(1)))
+			ok(t, f.Close())
+			s.do = func() {
+				s.do = nil
+				do(l, path)
+			}
+			for i := range l.Records() {
+				if i > 0 {
+					t.Errorf("%s, %s: record %d", name, what, i)
+				}
+			}
+			if l.Err() == nil {
+				t.Errorf("%s, %s: no error", name, what)
+			}
+			l.Close()
+		}
+	}
+}

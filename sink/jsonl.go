@@ -31,11 +31,13 @@ func jsonl[T any](fn string, in stage.Stream[T], w io.Writer, opts []TextOption)
 		number := 0
 		return newText(s, w, c, func(buf []byte, v T) ([]byte, error) {
 			to.buf = buf
-			if err := enc.Encode(v); err != nil {
-				return to.buf, fmt.Errorf("%s: value %d: %w", fn, number, err)
+			err := enc.Encode(v)
+			buf, to.buf = to.buf, nil // it may be one that is not to be kept
+			if err != nil {
+				return buf, fmt.Errorf("%s: value %d: %w", fn, number, err)
 			}
 			number++
-			return to.buf, nil
+			return buf, nil
 		})
 	})
 }

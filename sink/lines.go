@@ -13,9 +13,9 @@ import (
 //
 // Lines are collected and written when there are BufferSize bytes of them, when
 // nothing has come for FlushAfter, at the end, and before an error is returned,
-// the one of a cancelled run too. So a process that is killed loses what came
-// within FlushAfter, or within 64 KiB if more comes at a time, and a power cut
-// what the kernel has not written yet.
+// the one of a cancelled run too. So a process that is killed loses what came since
+// the last pause of FlushAfter, BufferSize of it at most, and a power cut what the
+// kernel has not written yet.
 //
 // When w's reader has gone away (EPIPE, io.ErrClosedPipe), the run ends and Lines
 // returns nil, as a program in a pipeline should. Another error of w is returned,

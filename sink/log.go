@@ -132,10 +132,10 @@ func open(path string, conf logConfig, lay layout) (_ *core, err error) {
 		return nil, fmt.Errorf("%w: its header is cut off", ErrCorrupt)
 	}
 	l.id = h.id
-	if err := l.begin(); err != nil {
+	if err := l.recover(size); err != nil {
 		return nil, err
 	}
-	if err := l.recover(size); err != nil {
+	if err := l.begin(); err != nil { // not before, as a map has no pages of a file that is cut
 		return nil, err
 	}
 	if conf.readOnly {

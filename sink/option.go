@@ -38,8 +38,8 @@ const (
 // Interval records survive the process when Append returns, as Buffered ones do,
 // and a power cut d later: a goroutine calls Sync every d while there is
 // something to sync. A power cut loses at most what was acknowledged within d
-// and the duration of one Sync. If that Sync fails, every Append after it returns
-// its error. d of less than 1 ms panics.
+// and the duration of one Sync. If that Sync fails, every Append, Sync, Drop and Close
+// after it returns its error. d of less than 1 ms panics.
 func Interval(d time.Duration) Durability {
 	if d < time.Millisecond {
 		panic(fmt.Sprintf("sink.Interval: d is %v, want at least 1ms", d))

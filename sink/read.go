@@ -52,8 +52,11 @@ func (r *reader) more() (first uint64, records []byte, err error) {
 			return 0, nil, &CorruptError{Path: l.path, Record: r.next, Offset: l.geo.offset(r.next)}
 		}
 	}
-	if n <= k {
-		return r.next, nil, nil // or dropped, which await finds out
+	if n <= k { // none yet, or dropped by the process that writes
+		if l.refresh(); r.next < l.first.Load() {
+			return 0, nil, ErrDropped
+		}
+		return r.next, nil, nil
 	}
 	first = r.next
 	r.next = b*l.geo.per + n
@@ -83,7 +86,9 @@ func (r *reader) block(b uint64) (n uint64, block []byte, err error) {
 	// A block that is being written changes while it is read: its word may be older
 	// or newer than its records. A few more looks settle that.
 	const looks = 8
+	known := uint64(0) // to be durable, before the block was read
 	for range looks {
+		known = r.l.durable.Load()
 		if n, err = r.load(b); err != nil || r.settled(b, n) {
 			break
 		}
@@ -92,9 +97,9 @@ func (r *reader) block(b uint64) (n uint64, block []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	known := r.l.durable.Load()
 	if start := b * r.l.geo.per; n < r.l.geo.per && start+n < known {
-		if r.l.refresh(); start < r.l.first.Load() {
+		// A block of which a part has been dropped is still there.
+		if r.l.refresh(); r.next < r.l.first.Load() {
 			return 0, nil, ErrDropped
 		}
 		return 0, nil, &CorruptError{Path: r.l.path, Record: start + n, Offset: r.l.geo.offset(start + n)}
@@ -129,7 +134,7 @@ func (r *reader) load(b uint64) (n uint64, err error) {
 		return 0, pathError("read", r.l.path, err)
 	}
 	r.base, r.blocks = b, 0
-	n, _, _ = r.l.valid(b, r.window[:min(got, size)])
+	n, _, _ = r.l.valid(b, r.window[:min(got, size)], r.head)
 	for i := 0; i+size <= got; i += size {
 		at := b + uint64(i/size)
 		w := loadWord(r.window[i:], liveWord)
@@ -142,6 +147,19 @@ func (r *reader) load(b uint64) (n uint64, err error) {
 		r.ahead = max(1, min(2*int(r.blocks), windowBytes/size))
 	}
 	return n, nil
+}
+
+// head returns the header. The map of it is the writers': Close takes it away, and there are
+// no pages if somebody has cut the file. Without a header there are no fine sums.
+func (r *reader) head() []byte {
+	if !r.l.mapped {
+		return r.l.head
+	}
+	head := aligned(len(r.l.head))
+	if _, err := r.l.f.ReadAt(head, 0); err != nil {
+		clear(head)
+	}
+	return head
 }
 
 // settled reports whether a block that holds n good records needs no second look.
@@ -205,8 +223,9 @@ func (l *Log[T]) BlocksFrom(from uint64) iter.Seq2[uint64, []T] {
 }
 
 // Follow ranges over the records as Records does, and then waits for more, until
-// ctx is done. In the Log that writes, a record comes when it is acknowledged, and
-// Close ends the loop. In one opened ReadOnly, records come that another process
+// ctx is done. In the Log that writes, a record comes when it and all before it are
+// complete, which with EverySync is before it is on the disk and acknowledged; Close ends
+// the loop. In one opened ReadOnly, records come that another process
 // writes: it looks for them every PollEvery. A file that becomes shorter than
 // what has been seen of it ends the loop with ErrShrunk.
 func (l *Log[T]) Follow(ctx context.Context) iter.Seq2[uint64, T] { return l.FollowFrom(ctx, 0) }
@@ -259,9 +278,6 @@ func (r *reader) await(ctx context.Context) error {
 		return pathError("read", l.path, err)
 	case size < l.geo.end(r.next):
 		return pathError("follow", l.path, ErrShrunk)
-	}
-	if l.refresh(); r.next < l.first.Load() {
-		return ErrDropped
 	}
 	t := time.NewTimer(l.conf.poll)
 	defer t.Stop()

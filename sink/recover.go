@@ -28,9 +28,9 @@ const verifyBytes = 64 << 20
 
 // valid returns how many records of a block are good, and the checksum of these:
 // as many as the largest of its words that holds. If the live word is one of
-// those that do not, the fine sums may tell of more. claimed is how many the block
-// says that there are. It does not change anything.
-func (l *core) valid(b uint64, block []byte) (n uint64, sum uint32, claimed uint64) {
+// those that do not, the fine sums may tell of more, which are in the header that head
+// returns. claimed is how many the block says that there are. It does not change anything.
+func (l *core) valid(b uint64, block []byte, head func() []byte) (n uint64, sum uint32, claimed uint64) {
 	if len(block) < wordsLen {
 		return 0, 0, 0
 	}
@@ -46,11 +46,11 @@ func (l *core) valid(b uint64, block []byte) (n uint64, sum uint32, claimed uint
 	if live == 0 || live == makeWord(n, sum) {
 		return n, sum, claimed
 	}
-	at := seed(l.id, b)
+	at, fine := seed(l.id, b), head()
 	for k := range most {
 		from := wordsLen + int(k)*l.geo.rec
 		at = fold(at, block[from:from+l.geo.rec])
-		if k+1 > n && loadFine(l.head, k+1) == at {
+		if k+1 > n && loadFine(fine, k+1) == at {
 			n, sum = k+1, at
 		}
 	}
@@ -92,7 +92,7 @@ func (l *core) scan(from uint64, size int64) (found, error) {
 		}
 		for i := 0; i < got; i += l.geo.block {
 			block := window[i:min(i+l.geo.block, got)]
-			n, sum, claimed := l.valid(b+uint64(i/l.geo.block), block)
+			n, sum, claimed := l.valid(b+uint64(i/l.geo.block), block, func() []byte { return l.head })
 			if ended {
 				r.cut += max(n, claimed)
 				if max(n, claimed) == 0 {
@@ -147,6 +147,9 @@ func (l *core) recover(size int64) error {
 	}
 	clean := r.n == point.synced && size == l.geo.end(r.n) && r.cut == 0
 	if r.n < point.synced && size >= l.geo.end(point.synced) {
+		if l.droppedSince(point) {
+			return l.again()
+		}
 		return &CorruptError{Path: l.path, Record: r.n, Offset: l.geo.offset(r.n)}
 	}
 	r.cut = max(r.cut, point.synced-min(point.synced, r.n))
@@ -161,6 +164,25 @@ func (l *core) recover(size int64) error {
 		return nil
 	}
 	return l.repair(r)
+}
+
+// droppedSince reports whether the process that writes the log has dropped records
+// since point was read: what is missing may be those.
+func (l *core) droppedSince(point checkpoint) bool {
+	l.refresh()
+	return l.first.Load() > point.first
+}
+
+// again is recover with what the file says now.
+func (l *core) again() error {
+	size, err := l.f.Size()
+	if err != nil {
+		return pathError("stat", l.path, err)
+	}
+	if _, err := l.f.ReadAt(l.head, 0); err != nil {
+		return pathError("read", l.path, err)
+	}
+	return l.recover(size)
 }
 
 // whole is how many records of a file of that size could be there, in full blocks.

@@ -23,9 +23,7 @@ func (l *core) syncTo(n uint64) error {
 	case l.failure() != nil:
 		return l.failure()
 	case l.durable.Load() >= n:
-		return nil
-	case l.closing.Load():
-		return ErrClosed
+		return nil // also after Close, unless that has failed
 	}
 	return l.syncNow()
 }
@@ -94,10 +92,20 @@ func (l *core) prove() (n uint64, anchored bool, err error) {
 	if !l.mapped {
 		_, err = l.f.WriteAt(mem[i*wordBytes:(i+1)*wordBytes], off+int64(i*wordBytes))
 		if err == nil {
-			_, err = l.f.WriteAt(l.head[fineOffset:], fineOffset)
+			_, err = l.f.WriteAt(l.fineSums(), fineOffset)
 		}
 	}
 	return b*l.geo.per + w.count(), true, err
+}
+
+// fineSums is a copy of the fine sums, as writers go on to store some while they are
+// written.
+func (l *core) fineSums() []byte {
+	head := aligned(len(l.head))
+	for k := range l.geo.per + 1 {
+		storeFine(head, k, loadFine(l.head, k))
+	}
+	return head[fineOffset:]
 }
 
 // refine completes the fine sums of a block: those between the ends of what calls

@@ -329,3 +329,13 @@ func TestP10LinesAllocateNothingPerLine(t *testing.T) {
 		t.Errorf("%v allocations for 20,000 lines", many-few)
 	}
 }
+
+// The number is that of the value in the stream, whether or not there is a header.
+func TestCSVNamesTheRecordThatHasNoFields(t *testing.T) {
+	in := stage.Of([]string{"a"}, []string{})
+	for name, opts := range map[string][]TextOption{"plain": nil, "header": {Header("h")}} {
+		if err := CSV(t.Context(), in, io.Discard, opts...); err == nil || !strings.Contains(err.Error(), "record 1 has no fields") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

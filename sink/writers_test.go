@@ -2,6 +2,7 @@ package sink
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -268,4 +269,68 @@ func TestP10AppendAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	ok(t, l.Close())
+}
+
+// Of two calls one syncs, and the other one waits for that, when Close begins: both
+// have begun, and are finished.
+func TestCloseFinishesAppendsThatWaitForTheDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &counted{system: newMemory()}
+		l := must[*Log[event]](t)(Create[event](memPath, withSystem(s), EverySync))
+		s.block = make(chan struct{})
+		appended := make(chan error, 2)
+		for i := range uint64(2) {
+			go func() {
+				_, err := l.Append(eventOf(i))
+				appended <- err
+			}()
+			synctest.Wait()
+		}
+		closed := make(chan error)
+		go func() { closed <- l.Close() }()
+		synctest.Wait()
+		close(s.block)
+		for range 2 {
+			if err := <-appended; err != nil {
+				t.Errorf("Append: %v", err)
+			}
+		}
+		ok(t, <-closed)
+		if _, err := l.Append(eventOf(2)); !errors.Is(err, ErrClosed) {
+			t.Errorf("Append after Close: %v", err)
+		}
+		l = must[*Log[event]](t)(Open[event](memPath, withSystem(s)))
+		wantEvents(t, l, 0, 2)
+		ok(t, l.Close())
+	})
+}
+
+// It is for the race detector: what Sync writes of the header changes meanwhile.
+func TestSyncBesideAWriter(t *testing.T) {
+	everyWay(t, func(t *testing.T, way LogOption) {
+		l := must[*Log[event]](t)(Create[event](newPath(t), way))
+		const syncs = 20
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for i := uint64(0); ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+					must[uint64](t)(l.Append(eventOf(i)))
+				}
+			}
+		}()
+		for range syncs {
+			for n := l.Len(); l.Len() == n; {
+				runtime.Gosched()
+			}
+			ok(t, l.Sync())
+		}
+		close(stop)
+		<-stopped
+		wantEvents(t, l, 0, l.Len())
+		ok(t, l.Close())
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 )
@@ -65,10 +66,11 @@ func checksum(p *[32]byte) uint64 {
 	return sum
 }
 
-// process is the work on one event.
-func process(e *Event, work time.Duration) Result {
+// process is the work on one event. When ctx is done it takes no time any more, so that
+// what has been handed out by then, in whatever way, is soon worked off.
+func process(ctx context.Context, e *Event, work time.Duration) Result {
 	if work > 0 {
-		for start := time.Now(); time.Since(start) < work; {
+		for start := time.Now(); time.Since(start) < work && ctx.Err() == nil; {
 		}
 	}
 	return Result{ID: e.ID, Time: e.Time, Key: e.Key, Tag: resultTag, Sum: checksum(&e.Payload)}

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/seed95b73fdc/sluice/examples/internal/program"
+	"github.com/seed95b73fdc/sluice/sink"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,7 +52,7 @@ func TestCheckFindsWhatIsWrongWithAFile(t *testing.T) {
 	events := makeEvents(c)
 	good := func() (all []Result) {
 		for _, e := range events {
-			all = append(all, process(e, 0))
+			all = append(all, process(context.Background(), e, 0))
 		}
 		return all
 	}
@@ -99,8 +102,103 @@ func TestWaysEndWhenTheirContextDoes(t *testing.T) {
 	}
 }
 
+// What sluice promises of its ways that need no owner of a key is more than check looks
+// at: all records in the order of the events, and of a run that is cancelled the first ones,
+// without a gap.
+func TestAllRecordsAreInOrderAlsoOfACancelledRun(t *testing.T) {
+	for _, name := range []string{"sluice", "single"} {
+		w := wayOf(name)
+		c := config{events: 20_001, keys: 7, workers: 8}
+		path := filepath.Join(t.TempDir(), name)
+		if n, err := recordsInOrder(t, t.Context(), w, c, path); n != c.events || err != nil {
+			t.Errorf("%s: %d records, %v", name, n, err)
+		}
+		c = config{events: 200_000, keys: 7, workers: 4, work: 100 * time.Microsecond} // 10 s of work
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		path += "-cancelled"
+		go cancelAtTheFirst(path, cancel, why)
+		n, err := recordsInOrder(t, ctx, w, c, path)
+		if !errors.Is(err, why) || n < 1 || n == c.events {
+			t.Errorf("%s: %d records, %v", name, n, err)
+		}
+	}
+}
+
+// cancelAtTheFirst cancels when the log has a record.
+func cancelAtTheFirst(path string, cancel context.CancelCauseFunc, why error) {
+	defer cancel(why)
+	for {
+		if log, err := sink.Open[Result](path, sink.ReadOnly()); err == nil {
+			for range log.Follow(context.Background()) {
+				break
+			}
+			log.Close()
+			return
+		}
+		runtime.Gosched() // a way that makes no log is the test's timeout
+	}
+}
+
+// recordsInOrder runs a way, and returns how many records it leaves, each at the place of
+// its event.
+func recordsInOrder(t *testing.T, ctx context.Context, w *way, c config, path string) (n int, err error) {
+	t.Helper()
+	did, err := w.do(ctx, c, makeEvents(c), path)
+	if e := did.close(); e != nil {
+		t.Errorf("%s: close: %v", w.name, e)
+	}
+	if e := w.records(path, c, func(r Result) {
+		if r.ID != uint64(n) {
+			t.Fatalf("%s: record %d is of event %d", w.name, n, r.ID)
+		}
+		n++
+	}); e != nil {
+		t.Errorf("%s: %v", w.name, e)
+	}
+	return n, err
+}
+
+// A batch of long work does not hold up the end.
+func TestWorkEndsWhenItsContextDoes(t *testing.T) {
+	c := config{events: 1000, keys: 7, workers: 2, work: time.Hour}
+	events := makeEvents(c)
+	why := errors.New("enough")
+	for _, w := range ways {
+		path := filepath.Join(t.TempDir(), w.name)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan error)
+		go func() {
+			did, err := w.do(ctx, c, events, path)
+			did.close()
+			ended <- err
+		}()
+		for _, err := os.Stat(path); err != nil; _, err = os.Stat(path) { // it has begun
+			runtime.Gosched()
+		}
+		cancel(why)
+		if err := <-ended; !errors.Is(err, why) { // or the test's timeout
+			t.Errorf("%s: %v", w.name, err)
+		}
+	}
+}
+
+func TestNothingIsLeftInTheFolderOfARunThatFails(t *testing.T) {
+	dir := t.TempDir()
+	full := filepath.Join(dir, "sluice.events")
+	if err := os.MkdirAll(filepath.Join(full, "not empty"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := tried(t, "-events=1000", "-only=naive,sluice", "-dir="+dir); status != program.Failed {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("left %v", left)
+	}
+}
+
 func TestWrongFlagsAreRefused(t *testing.T) {
-	for _, arg := range []string{"-events=0", "-keys=0", "-keys=x", "-skew=0.5", "-workers=0", "-work=-1s", "-repeats=0", "-durability=never", "-only=fast", "-keep", "extra"} {
+	for _, arg := range []string{"-events=0", "-keys=0", "-keys=x", "-skew=0.5", "-workers=0", "-work=-1s", "-repeats=0", "-durability=never", "-durability=999us", "-only=fast", "-only=loop,naive,loop", "-events=2147483648", "-keep", "extra"} {
 		if status, _, errs := tried(t, arg); status != program.Usage || errs == "" {
 			t.Errorf("%s: status %d, %q", arg, status, errs)
 		}

@@ -24,7 +24,7 @@ func lockFree(ctx context.Context, c config, events []*Event, path string) (done
 	if err != nil {
 		return done{}, err
 	}
-	p := &pool{c: c, store: store, sem: backpressure.NewPadded(inFlight)}
+	p := &pool{ctx: ctx, c: c, store: store, sem: backpressure.NewPadded(inFlight)}
 	for range c.workers {
 		p.rings = append(p.rings, lockfree.NewSPSC[*Event](ringSize))
 		p.deques = append(p.deques, lockfree.NewDeque[*Event](ringSize))
@@ -38,10 +38,14 @@ func lockFree(ctx context.Context, c config, events []*Event, path string) (done
 		ring.Close()
 	}
 	finished.Wait()
+	if err == nil {
+		err = context.Cause(ctx)
+	}
 	return done{p.steals.Load(), store.close}, err
 }
 
 type pool struct {
+	ctx    context.Context
 	c      config
 	store  *store
 	sem    *backpressure.PaddedSemaphore
@@ -127,6 +131,6 @@ func (p *pool) steal(me int) (*Event, bool) {
 }
 
 func (p *pool) one(e *Event) {
-	p.store.put(process(e, p.c.work))
+	p.store.put(process(p.ctx, e, p.c.work))
 	p.sem.Release(1)
 }

@@ -13,7 +13,7 @@ func loop(ctx context.Context, c config, events []*Event, path string) (done, er
 		if i%look == 0 && ctx.Err() != nil {
 			break
 		}
-		store.records[i] = process(e, c.work)
+		store.records[i] = process(ctx, e, c.work)
 	}
 	return done{0, store.close}, context.Cause(ctx)
 }

@@ -39,8 +39,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,8 +118,8 @@ func parse(args []string, stderr io.Writer) (c config, err error) {
 	switch {
 	case flags.NArg() > 0:
 		return c, fmt.Errorf("no arguments are taken, got %q", flags.Arg(0))
-	case c.events < 1 || c.events > 1<<31:
-		return c, fmt.Errorf("-events is %d, want 1 to %d", c.events, 1<<31)
+	case c.events < 1 || c.events > math.MaxInt32:
+		return c, fmt.Errorf("-events is %d, want 1 to %d", c.events, math.MaxInt32)
 	case c.keys < 1 || c.keys > 1<<24:
 		return c, fmt.Errorf("-keys is %d, want 1 to %d", c.keys, 1<<24)
 	case c.skew != 0 && !(c.skew > 1 && c.skew < 100):
@@ -138,14 +140,17 @@ func parse(args []string, stderr io.Writer) (c config, err error) {
 		c.durable = sink.EverySync
 	default:
 		d, err := time.ParseDuration(*durability)
-		if err != nil || d <= 0 {
-			return c, fmt.Errorf("-durability is %q, want buffered, sync, or a time such as 100ms", *durability)
+		if err != nil || d < time.Millisecond {
+			return c, fmt.Errorf("-durability is %q, want buffered, sync, or a time of 1ms or more", *durability)
 		}
 		c.durable = sink.Interval(d)
 	}
 	for _, name := range strings.Split(*only, ",") {
 		if wayOf(name) == nil {
 			return c, fmt.Errorf("-only has %q, want some of %s", name, strings.Join(names(), ", "))
+		}
+		if slices.Contains(c.only, name) {
+			return c, fmt.Errorf("-only has %s twice", name)
 		}
 		c.only = append(c.only, name)
 	}

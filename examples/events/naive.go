@@ -31,7 +31,7 @@ func naive(ctx context.Context, c config, events []*Event, path string) (done, e
 					return
 				}
 				sem <- struct{}{}
-				result := process(&e, c.work)
+				result := process(ctx, &e, c.work)
 				outMu.Lock()
 				if err := binary.Write(out, binary.LittleEndian, &result); err != nil && outErr == nil {
 					outErr = err

@@ -16,6 +16,7 @@ import (
 // figures are what was seen of one way.
 type figures struct {
 	way      *way
+	path     string // of its file
 	times    []time.Duration
 	allocs   float64 // per event, of the last run
 	peak     uint64  // bytes of heap, the most of all runs
@@ -41,19 +42,17 @@ func run(ctx context.Context, c config, out io.Writer) (err error) {
 	events := makeEvents(c)
 	var all []*figures
 	for _, name := range c.only {
-		all = append(all, &figures{way: wayOf(name)})
+		all = append(all, &figures{way: wayOf(name), path: filepath.Join(dir, name+".events")})
 	}
-	for range c.repeats { // in turns, so that all see the same weather
+	for i := range c.repeats { // in turns, so that all see the same weather
 		for _, f := range all {
-			path := filepath.Join(dir, f.way.name+".events")
-			if err := f.measure(ctx, c, events, path); err != nil {
+			if i == 0 && !c.keep {
+				defer program.Unfinished(f.path)()
+				defer os.Remove(f.path)
+			}
+			if err := f.measure(ctx, c, events, f.path); err != nil {
 				return fmt.Errorf("%s: %w", f.way.name, err)
 			}
-		}
-	}
-	if !c.keep {
-		for _, f := range all {
-			os.Remove(filepath.Join(dir, f.way.name+".events"))
 		}
 	}
 	table(out, c, all)
@@ -109,7 +108,8 @@ func watch(base uint64, most *uint64) (stop func()) {
 			case <-quit:
 				return
 			case <-tick.C:
-				*most = max(*most, heap()-min(heap(), base))
+				now := heap()
+				*most = max(*most, now-min(now, base))
 			}
 		}
 	}()
@@ -131,7 +131,7 @@ func check(w *way, c config, events []*Event, path string) (disorder int, err er
 			wrong = fmt.Errorf("record %d is of no event: %+v", count-1, r)
 		case seen[r.ID]:
 			wrong = fmt.Errorf("event %d is there twice", r.ID)
-		case r != process(events[r.ID], 0):
+		case r != process(context.Background(), events[r.ID], 0):
 			wrong = fmt.Errorf("event %d has the record %+v", r.ID, r)
 		default:
 			seen[r.ID] = true

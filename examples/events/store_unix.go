@@ -16,6 +16,10 @@ func createStore(path string, count int) (*store, error) {
 		return nil, err
 	}
 	size := count * resultSize
+	if err := roomFor(file, size); err != nil {
+		file.Close()
+		return nil, &os.PathError{Op: "map", Path: path, Err: err}
+	}
 	if err := file.Truncate(int64(size)); err != nil {
 		file.Close()
 		return nil, err

@@ -65,10 +65,10 @@ func sluiced(ctx context.Context, c config, events []*Event, path string) (done,
 		return done{}, err
 	}
 	free := sync.Pool{New: func() any { return new([together]Result) }}
-	work := func(_ context.Context, events []*Event) ([]Result, error) {
+	work := func(ctx context.Context, events []*Event) ([]Result, error) {
 		results := free.Get().(*[together]Result)[:len(events)]
 		for i, e := range events {
-			results[i] = process(e, c.work)
+			results[i] = process(ctx, e, c.work)
 		}
 		return results, nil
 	}
@@ -104,7 +104,9 @@ func owned(ctx context.Context, c config, events []*Event, path string) (done, e
 }
 
 // result is the work on one event, as a stage calls it.
-func (c config) result(_ context.Context, e *Event) (Result, error) { return process(e, c.work), nil }
+func (c config) result(ctx context.Context, e *Event) (Result, error) {
+	return process(ctx, e, c.work), nil
+}
 
 // logRecords reads what is in a sink.Log.
 func logRecords(path string, _ config, each func(Result)) error {
