@@ -172,11 +172,16 @@ func (f sizing) Size() (int64, error) {
 func TestC77FaultWhileRoomIsMadeIsNotCalledACutFile(t *testing.T) {
 	l := must[*Log[event]](t)(Create[event](newPath(t)))
 	fillLog(t, l, 1)
+	l.core.helping.Wait() // else it may be making room here too
 	whole := l.core.f
 	l.core.f = sizing{whole, func() {
 		l.core.f = whole
-		if room := l.core.capacity.Load(); !l.core.growAhead() || l.core.capacity.Load() <= room {
-			t.Error("no room was made")
+		room := l.core.capacity.Load()
+		l.core.growing <- struct{}{}
+		err := l.core.extend()
+		<-l.core.growing
+		if err != nil || l.core.capacity.Load() <= room {
+			t.Errorf("no room was made: %v", err)
 		}
 	}}
 	if err := l.core.fault(); errors.Is(err, ErrShrunk) {

@@ -36,8 +36,8 @@
 //	Log, EverySync         nothing acknowledged          nothing acknowledged
 //	Log, Interval(d)       nothing acknowledged          the last d and one Sync
 //	Log, Buffered          nothing acknowledged          what came after the last Sync
-//	Lines, JSONL, CSV      the buffer: what came since   the same, and what the kernel
-//	                       a pause of FlushAfter,        had not written yet
+//	Lines, JSONL, CSV      the buffer: what came         the same, and what the kernel
+//	                       within FlushAfter,            had not written yet
 //	                       BufferSize at most
 //	File                   the part being written        the part being written
 //	SQL                    the transaction under way     what the database says

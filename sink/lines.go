@@ -11,11 +11,11 @@ import (
 // when all are written, or the first error of in, in order: what comes before it
 // is written. It does not close w.
 //
-// Lines are collected and written when there are BufferSize bytes of them, when
-// nothing has come for FlushAfter, at the end, and before an error is returned,
-// the one of a cancelled run too. So a process that is killed loses what came since
-// the last pause of FlushAfter, BufferSize of it at most, and a power cut what the
-// kernel has not written yet.
+// Lines are collected and written when there are BufferSize bytes of them, when the
+// first of them came FlushAfter ago, at the end, and before an error is returned,
+// the one of a cancelled run too. So a process that is killed loses what came within
+// FlushAfter, BufferSize of it at most, and a power cut what the kernel has not
+// written yet.
 //
 // When w's reader has gone away (EPIPE, io.ErrClosedPipe), the run ends and Lines
 // returns nil, as a program in a pipeline should. Another error of w is returned,

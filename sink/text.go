@@ -14,25 +14,25 @@ import (
 type TextOption func(*textConfig)
 
 type textConfig struct {
-	idle   time.Duration
+	age    time.Duration
 	size   int
 	comma  rune
 	header []string
 }
 
 const (
-	defaultIdle   = 10 * time.Millisecond
+	defaultAge    = 10 * time.Millisecond
 	defaultBuffer = 64 << 10
 )
 
-// FlushAfter is how long something that has been written may stay in the buffer
-// while nothing more comes, 10 ms if not given. With 0 every chunk of what is
-// there is written at once. Less than 0 panics.
+// FlushAfter is how long what has been taken may stay in the buffer, 10 ms if not
+// given, however much comes after it. With 0 every chunk of what is there is written
+// at once. Less than 0 panics.
 func FlushAfter(d time.Duration) TextOption {
 	if d < 0 {
 		panic(fmt.Sprintf("sink.FlushAfter: d is %v, want at least 0", d))
 	}
-	return func(c *textConfig) { c.idle = d }
+	return func(c *textConfig) { c.age = d }
 }
 
 // BufferSize is how many bytes are collected before they are written, 64 KiB if
@@ -45,7 +45,7 @@ func BufferSize(bytes int) TextOption {
 
 func configureText(fn string, w io.Writer, opts []TextOption) textConfig {
 	stage.CheckFunc(fn, "w", w == nil)
-	c := textConfig{idle: defaultIdle, size: defaultBuffer, comma: ','}
+	c := textConfig{age: defaultAge, size: defaultBuffer, comma: ','}
 	for _, o := range opts {
 		stage.CheckFunc(fn, "option", o == nil)
 		o(&c)
@@ -54,7 +54,7 @@ func configureText(fn string, w io.Writer, opts []TextOption) textConfig {
 }
 
 // textTarget encodes values into a buffer and writes that when it is full, when
-// nothing has come for a while, and at the end.
+// something has been in it for a while, and at the end.
 //
 // The buffer belongs to whoever holds the turn: the goroutine of the run, or the
 // timer's. Both may block in Write while they hold it.
@@ -66,8 +66,8 @@ type textTarget[T any] struct {
 
 	turn  chan struct{}
 	buf   []byte
-	last  time.Time     // when something came
-	timer *time.Timer   // for an idle buffer; nil while none is set
+	since time.Time     // when the first of what is in buf came
+	timer *time.Timer   // for that; nil while none is set
 	rang  chan struct{} // one for each timer that has gone off, when it is done
 	err   error         // of a write
 	over  bool
@@ -83,6 +83,7 @@ func newText[T any](s *stage.Scope, w io.Writer, c textConfig, encode func([]byt
 }
 
 func (t *textTarget[T]) put(values []T) (over bool, err error) {
+	came := time.Now()
 	t.turn <- struct{}{}
 	defer func() { <-t.turn }()
 	for _, v := range values {
@@ -90,6 +91,9 @@ func (t *textTarget[T]) put(values []T) (over bool, err error) {
 			return quiet(t.err)
 		}
 		at := len(t.buf)
+		if at == 0 {
+			t.since = came
+		}
 		if t.buf, err = t.encode(t.buf, v); err != nil {
 			t.buf = t.buf[:at]
 			t.write()
@@ -99,7 +103,7 @@ func (t *textTarget[T]) put(values []T) (over bool, err error) {
 			t.write()
 		}
 	}
-	if t.conf.idle == 0 {
+	if t.conf.age == 0 {
 		t.write()
 	}
 	t.wind()
@@ -134,21 +138,21 @@ func (t *textTarget[T]) write() {
 
 // wind sets the timer if something waits in the buffer. It is called with the turn.
 func (t *textTarget[T]) wind() {
-	t.last = time.Now()
-	if len(t.buf) > 0 && t.timer == nil && !t.over {
-		t.timer = time.AfterFunc(t.conf.idle, t.ring)
+	if len(t.buf) > 0 && t.timer == nil && t.err == nil && !t.over {
+		t.timer = time.AfterFunc(t.conf.age-time.Since(t.since), t.ring)
 	}
 }
 
-// ring is the timer: it writes the buffer if nothing has come since, or else waits
-// for the rest of the time.
+// ring is the timer: it writes the buffer, or, if that has been written since it was
+// set, waits for what has come then.
 func (t *textTarget[T]) ring() {
 	t.turn <- struct{}{}
 	t.timer = nil
 	if !t.over {
-		if rest := t.conf.idle - time.Since(t.last); rest > 0 && len(t.buf) > 0 {
-			t.timer = time.AfterFunc(rest, t.ring)
-		} else if t.write(); t.err != nil {
+		if t.conf.age <= time.Since(t.since) {
+			t.write()
+		}
+		if t.wind(); t.err != nil {
 			t.stop() // nobody may call put for a long time
 		}
 	}

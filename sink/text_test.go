@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,28 +62,39 @@ func TestLinesAreWrittenInOrderInLargePieces(t *testing.T) {
 	})
 }
 
-// To the nanosecond: a line waits for FlushAfter, counted from the last one that
-// came, and no longer.
-func TestP13BufferIsFlushedWhenIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const idle = 10 * time.Millisecond
-		begun := time.Now()
-		in := stage.Generate(func(_ context.Context, yield func(string) bool) error {
-			yield("a")
-			time.Sleep(4 * time.Millisecond)
-			yield("b")
-			time.Sleep(time.Second)
-			yield("c")
-			time.Sleep(time.Millisecond)
-			return nil
+// C29, C30, to the nanosecond: a line waits for FlushAfter, counted from the first one
+// in the buffer, whatever comes after it, and also when the buffer was full meanwhile.
+func TestP13NoLineWaitsLongerThanFlushAfter(t *testing.T) {
+	const age = 10 * time.Millisecond
+	for _, c := range []struct {
+		gaps []time.Duration // before each line, in ms
+		want []time.Duration // of the writes, in ms
+	}{
+		{gaps: []time.Duration{0, 4, 1000}, want: []time.Duration{10, 1005}},
+		{gaps: []time.Duration{0, 4, 4, 4, 4, 4, 4}, want: []time.Duration{10, 22, 25}},
+		{gaps: []time.Duration{0, 1, 1, 1, 1, 11, 3}, want: []time.Duration{3, 14, 19}}, // four are BufferSize
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			in := stage.Generate(func(_ context.Context, yield func(string) bool) error {
+				for _, gap := range c.gaps {
+					time.Sleep(gap * time.Millisecond)
+					yield("a")
+				}
+				time.Sleep(time.Millisecond)
+				return nil
+			})
+			w := &recorder{}
+			ok(t, Lines(t.Context(), in, w, FlushAfter(age), BufferSize(8)))
+			var at []time.Duration
+			for _, when := range w.at {
+				at = append(at, when.Sub(begun)/time.Millisecond)
+			}
+			if !slices.Equal(at, c.want) || w.String() != strings.Repeat("a\n", len(c.gaps)) {
+				t.Errorf("gaps %d: written %v at %d, want %d: %q", c.gaps, w.sizes, at, c.want, w.String())
+			}
 		})
-		w := &recorder{}
-		ok(t, Lines(t.Context(), in, w, FlushAfter(idle)))
-		want := []time.Duration{4*time.Millisecond + idle, 1005 * time.Millisecond}
-		if len(w.at) != 2 || w.at[0].Sub(begun) != want[0] || w.at[1].Sub(begun) != want[1] || w.String() != "a\nb\nc\n" {
-			t.Errorf("written %v after %v: %q", w.sizes, w.at, w.String())
-		}
-	})
+	}
 }
 
 // P5: when the run ends, the flush that is under way has ended too, and no timer
