@@ -54,7 +54,7 @@ func TestHundredGigabytesOfAddressesTakeNoMemory(t *testing.T) {
 		}
 	}
 	t.Logf("%d GiB mapped; of the disk %d KiB, of memory %d KiB", mapped>>30, disk>>10, grown>>10)
-	const step = 1 << 20      // what SegmentSize says that an open log takes of the disk
+	const step = 1 << 20    // what SegmentSize says that an open log takes of the disk
 	heap := int64(64 << 10) // what a Log has besides
 	if raceEnabled {
 		heap *= 4 // the detector keeps notes of all memory that is used
