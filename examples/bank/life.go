@@ -58,26 +58,31 @@ func work(ctx context.Context, cancel context.CancelCauseFunc, cfg config, out *
 	}
 
 	// The owners are doubled while clients are at work.
-	var resizing, helpers sync.WaitGroup
+	var helpers sync.WaitGroup
 	var toResize atomic.Int64
 	toResize.Store(int64(max(1, left/resizeAfter)))
-	var b *bank
+	resize, quit := make(chan struct{}), make(chan struct{})
 	ack := func(number int, o outcome) {
 		out.ack(number, o)
 		if toResize.Add(-1) == 0 {
-			resizing.Go(func() { // not here: it waits for this very function
-				switch err := b.owners.Resize(ctx, 2*cfg.owners); {
-				case err == nil:
-					out.send(message{Resized: 2 * cfg.owners})
-				case !errors.Is(err, keyed.ErrClosed): // there was little to do
-					cancel(err)
-				}
-			})
+			close(resize) // and not done here: it waits for this very function
 		}
 	}
-	b = newBank(cfg, s, ack, cancel)
-	quit := make(chan struct{})
+	b := newBank(cfg, s, ack, cancel)
 	helpers.Go(func() { tellStats(b, out, quit) })
+	helpers.Go(func() {
+		select {
+		case <-resize:
+		case <-quit:
+			return
+		}
+		switch err := b.owners.Resize(ctx, 2*cfg.owners); {
+		case err == nil:
+			out.send(message{Resized: 2 * cfg.owners})
+		case !errors.Is(err, keyed.ErrClosed): // there was little to do
+			cancel(err)
+		}
+	})
 
 	var clients sync.WaitGroup
 	for c := range cfg.clients {
@@ -88,10 +93,8 @@ func work(ctx context.Context, cancel context.CancelCauseFunc, cfg config, out *
 		})
 	}
 	clients.Wait()
-	resizing.Wait()
 	closed := b.owners.Close(context.Background()) // finishes what came by mail
 	close(quit)
-	resizing.Wait()
 	helpers.Wait()
 	closed = errors.Join(closed, b.close())
 	out.flush()
