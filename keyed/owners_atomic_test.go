@@ -94,10 +94,29 @@ func TestAtomicallyCannotDeadlockWhateverTheKeys(t *testing.T) {
 	}
 }
 
+// ask calls a function for a key, in a goroutine, and returns whether it has run, once
+// nothing goes on in the bubble.
+func ask(o *keyed.Owners[int, int], key int) *atomic.Bool {
+	ran := new(atomic.Bool)
+	go func() { o.Do(background, key, func(*int) error { ran.Store(true); return nil }) }()
+	synctest.Wait()
+	return ran
+}
+
+// onAnotherLane returns a key, from the one given on, that does not share the lane of the
+// key that is held: functions for those that do wait.
+func onAnotherLane(o *keyed.Owners[int, int], key int) int {
+	for !ask(o, key).Load() {
+		key++
+	}
+	return key
+}
+
 func TestAtomicallyTakenBackLetsItsLanesGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newCounters(4)
 		release := hold(t, o, 1)
+		elsewhere := onAnotherLane(o, 2)
 		ctx, cancel := context.WithCancel(background)
 		both := make(chan error)
 		keys := []int{1}
@@ -106,9 +125,7 @@ func TestAtomicallyTakenBackLetsItsLanesGoOn(t *testing.T) {
 		}
 		go func() { both <- o.Atomically(ctx, keys, func([]*int) error { t.Error("ran"); return nil }) }()
 		synctest.Wait()
-		var other atomic.Bool
-		go func() { o.Do(background, 7, func(*int) error { other.Store(true); return nil }) }()
-		synctest.Wait()
+		other := ask(o, elsewhere)
 		if other.Load() {
 			t.Fatal("a function ran on a lane that is held for another one")
 		}
@@ -182,8 +199,9 @@ func TestResizeGivenUpChangesNothing(t *testing.T) {
 		if o.Epoch() != 1 || o.Stats().N != 2 {
 			t.Error("it has changed something")
 		}
-		other := 6
-		for o.Do(background, other, add(1)); value(t, o, other) != 1; other++ {
+		other := onAnotherLane(o, 6)
+		if o.Do(background, other, add(1)); value(t, o, other) != 1 {
+			t.Errorf("the state of key %d is %d", other, value(t, o, other))
 		}
 		release()
 		closeNow(t, o)

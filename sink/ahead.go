@@ -15,7 +15,7 @@ func (l *core) ahead() uint64 {
 
 // watch says when the goroutine is needed. It is called with growing held.
 func (l *core) watch() {
-	if l.allocated > leastGrowth && l.mapped {
+	if l.allocated-int64(l.geo.header) > leastGrowth && l.mapped {
 		room := l.capacity.Load()
 		l.scant.Store(room - min(room, l.ahead()))
 	}

@@ -65,6 +65,19 @@ func outgrown(t testing.TB, s *slowly, path string) *Log[event] {
 	return l
 }
 
+// A log that is small takes its first step, and no more, of the disk.
+func TestASmallLogMakesNoRoomAhead(t *testing.T) {
+	l := must[*Log[event]](t)(Create[event](newPath(t)))
+	for range 2 {
+		fillLog(t, l, 10)
+		l.core.helping.Wait()
+		if got, want := l.core.allocated, int64(l.core.geo.header+leastGrowth); got != want {
+			t.Errorf("%d bytes are allocated with %d records, want %d", got, l.Len(), want)
+		}
+	}
+	ok(t, l.Close())
+}
+
 // A writer that stays behind what has been made ahead never waits for the disk.
 func TestRoomIsMadeAheadOfTheWriters(t *testing.T) {
 	s := &slowly{system: host}
