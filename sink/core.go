@@ -26,8 +26,10 @@ import (
 //     limit on, and no call that reaches beyond it is acknowledged.
 //
 // Who waits for whom: a call of Append for those that have reserved before it, and
-// for grow; Close for all that have reserved, and for help; with EverySync, Append for Sync.
-// None of those that are waited for wait for anybody but the disk.
+// for grow, and a short one at times for another short one, which has the crowd's lock
+// and waits as they all do; Close for all that have reserved, and for help; with
+// EverySync, Append for Sync. So in the end all wait for copies of memory, or for the
+// disk.
 type core struct {
 	path     string
 	conf     logConfig

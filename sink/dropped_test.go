@@ -74,30 +74,6 @@ func TestLoopComesToWhatAnotherProcessHasWrittenAndDropped(t *testing.T) {
 	})
 }
 
-// between runs something before each read of a file behind its header.
-type between struct {
-	system
-	header int64
-	do     func()
-}
-
-type betweenFile struct {
-	file
-	s *between
-}
-
-func (s *between) Open(path string, flag int) (file, error) {
-	f, err := s.system.Open(path, flag)
-	return betweenFile{f, s}, err
-}
-
-func (f betweenFile) ReadAt(b []byte, off int64) (int, error) {
-	if off >= f.s.header {
-		f.s.do()
-	}
-	return f.file.ReadAt(b, off)
-}
-
 // The process that writes drops records, while another one that opens the log has read the
 // header and not yet the blocks.
 func TestOpenForReadingWhileRecordsAreDropped(t *testing.T) {
@@ -108,7 +84,10 @@ func TestOpenForReadingWhileRecordsAreDropped(t *testing.T) {
 		appendEvents(t, l, step)
 		ok(t, l.Sync())
 		dropped := 0
-		s := &between{system: host, header: int64(l.core.geo.header), do: func() {
+		s := &watched{system: host, before: func(off int64) {
+			if off < int64(l.core.geo.header) {
+				return
+			}
 			if dropped++; dropped <= drops {
 				appendEvents(t, l, step)
 				ok(t, l.Drop(l.Len()-step/2))

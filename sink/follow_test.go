@@ -292,26 +292,30 @@ func TestP13FollowSeesARecordBeforeItIsOnTheDisk(t *testing.T) {
 	})
 }
 
-// after runs something after each read of a file.
-type after struct {
+// watched runs something before and after each read of a file.
+type watched struct {
 	system
-	do func()
+	before func(off int64)
+	after  func()
 }
 
-type afterFile struct {
+type watchedFile struct {
 	file
-	s *after
+	s *watched
 }
 
-func (s *after) Open(path string, flag int) (file, error) {
+func (s *watched) Open(path string, flag int) (file, error) {
 	f, err := s.system.Open(path, flag)
-	return afterFile{f, s}, err
+	return watchedFile{f, s}, err
 }
 
-func (f afterFile) ReadAt(b []byte, off int64) (int, error) {
+func (f watchedFile) ReadAt(b []byte, off int64) (int, error) {
+	if f.s.before != nil {
+		f.s.before(off)
+	}
 	n, err := f.file.ReadAt(b, off)
-	if f.s.do != nil {
-		f.s.do()
+	if f.s.after != nil {
+		f.s.after()
 	}
 	return n, err
 }
@@ -320,11 +324,11 @@ func (f afterFile) ReadAt(b []byte, off int64) (int, error) {
 // it durable, is no damaged one.
 func TestBlockThatIsSyncedWhileItIsReadIsNotDamaged(t *testing.T) {
 	for name, sys := range map[string]system{"mapped": host, "plain": plain{host}} {
-		s := &after{system: sys}
+		s := &watched{system: sys}
 		l := must[*Log[event]](t)(Create[event](newPath(t), withSystem(s)))
 		fillLog(t, l, 3)
 		looks := 0
-		s.do = func() {
+		s.after = func() {
 			if looks++; looks < 50 {
 				fillLog(t, l, 1)
 				ok(t, l.Sync())
@@ -340,7 +344,7 @@ func TestBlockThatIsSyncedWhileItIsReadIsNotDamaged(t *testing.T) {
 		if l.Err() != nil || next != l.Len() || next < 50 {
 			t.Errorf("%s: read up to %d of %d, Err is %v", name, next, l.Len(), l.Err())
 		}
-		s.do = nil
+		s.after = nil
 		ok(t, l.Close())
 	}
 }
@@ -353,15 +357,15 @@ func TestDamagedBlockOfALogThatIsClosedOrCutMeanwhile(t *testing.T) {
 			"closed": func(l *Log[event], _ string) { ok(t, l.Close()) },
 			"cut":    func(_ *Log[event], path string) { ok(t, os.Truncate(path, 0)) },
 		} {
-			s := &after{system: sys}
+			s := &watched{system: sys}
 			path := newPath(t)
 			l := must[*Log[event]](t)(Create[event](path, withSystem(s)))
 			fillLog(t, l, 3)
 			f := must[*os.File](t)(os.OpenFile(path, os.O_WRONLY, 0))
 			must[int](t)(f.WriteAt([]byte{0xff}, l.core.geo.offset(1)))
 			ok(t, f.Close())
-			s.do = func() {
-				s.do = nil
+			s.after = func() {
+				s.after = nil
 				do(l, path)
 			}
 			for i := range l.Records() {

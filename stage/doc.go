@@ -206,6 +206,8 @@
 //   - Close closes the input.
 //   - [Scope.Stopped] is asked before each call of a function of the user, which
 //     gets [Scope.Context].
+//   - If it wants values alone, and its input is a [ValueReader], it may take them
+//     from there without an error beside each.
 //
 // An operator with goroutines opens its inputs in a [Scope.Child], starts the
 // goroutines in the first Next with [Scope.Go], or [Scope.GoElse] where one that is
