@@ -83,3 +83,42 @@ func TestTheDefaultWindowIsUsedUpP4(t *testing.T) {
 		}
 	}
 }
+
+// The first n calls are in progress, so all is at rest with a window of n; then all but
+// the first one return at once, as do those after them. Calls are cheap, it turns out, and
+// the window is that of cheap calls, although the reader has taken nothing that would say
+// so to whoever waits for room.
+func TestTheWindowGrowsWhileTheReaderWaitsP4(t *testing.T) {
+	for _, r := range engines {
+		if !r.ordered {
+			continue
+		}
+		for _, n := range []int{2, 3, 8} {
+			synctest.Test(t, func(t *testing.T) {
+				var taken atomic.Int64
+				some, first := make(chan struct{}), make(chan struct{})
+				out := r.of(counted(100*n, &taken), n, identity, func(_ context.Context, v int) (int, error) {
+					switch {
+					case v == 0:
+						<-first
+					case v < n:
+						<-some
+					}
+					return v, nil
+				})
+				over := make(chan error)
+				go func() { over <- stage.Discard(t.Context(), out) }()
+				synctest.Wait()
+				close(some)
+				synctest.Wait()
+				if got, want := int(taken.Load()), 64*n; got != want {
+					t.Errorf("%s n=%d: %d taken from upstream, want %d", r.name, n, got, want)
+				}
+				close(first)
+				if err := <-over; err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}

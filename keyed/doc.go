@@ -102,7 +102,7 @@
 //
 // A stage holds at most its window (P4). Without [stage.Window] that is 64·n while f is
 // cheap; while f is slow, n items and those that wait behind another item of their
-// lane, 64·n together. Items and results move through memory that is used again: no
+// lane (with Pinned, of their worker), 64·n together. Items and results move through memory that is used again: no
 // allocation per item (P10). Process keeps one state for each key; see [MaxKeys].
 // Combine holds as many items as it was told to, Throttle its window and the limiters
 // that are not full. Owners hold at most their window of functions, and the states of

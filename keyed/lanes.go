@@ -246,9 +246,9 @@ func (e *engine[A, K, S, B]) maxPull() int {
 	return min(maxGrain, windowOfOne*e.n/2)
 }
 
-// behind is the number of items that wait behind another one of their lane, and
-// so cannot be run, whatever the number of workers. It is exact when nothing
-// moves.
+// behind is the number of items that wait behind another one of their lane, or with
+// Pinned of their worker, and so cannot be run, whatever the number of workers. It is
+// exact when nothing moves.
 func (e *engine[A, K, S, B]) behind() int {
 	var busy, done uint64
 	for _, w := range e.workers {
@@ -259,6 +259,9 @@ func (e *engine[A, K, S, B]) behind() int {
 		done += w.out.published() - w.out.fenced.Load()
 	}
 	busy += e.opened.Load()
+	if e.pinned {
+		busy = uint64(e.busy())
+	}
 	return max(0, int(e.pulled)-e.asked-int(done)-int(busy))
 }
 

@@ -48,7 +48,11 @@ func (e *engine[A, K, S, B]) nextPinned(w *worker[A, K, S, B]) *lane[A, K, S] {
 	}
 	clock := now()
 	e.mu.Lock()
+	tiny := e.grain == 1
 	e.book(w, clock, 0)
+	if tiny {
+		e.tend() // the window is larger: w is free, or the grain has grown
+	}
 	for {
 		if e.sub.Stopped() {
 			e.mu.Unlock()
@@ -74,6 +78,17 @@ func (e *engine[A, K, S, B]) nextPinned(w *worker[A, K, S, B]) *lane[A, K, S] {
 		w.wait.Park()
 		e.mu.Lock()
 	}
+}
+
+// busy is the number of workers that run something, or are about to. Under mu.
+func (e *engine[A, K, S, B]) busy() int {
+	busy := e.running
+	for _, w := range e.workers[:e.n] {
+		if !w.permit && len(w.inbox) > 0 {
+			busy++
+		}
+	}
+	return busy
 }
 
 // pop takes the next one of the worker's own lanes, in the order in which they
