@@ -70,6 +70,7 @@ func (k *keeper) live(ctx context.Context, crashes int) (life, error) {
 	}
 	cmd := exec.Command(exe, k.cfg.args()...)
 	cmd.Env = append(os.Environ(), asBank+"=1")
+	cmd.SysProcAttr = ownGroup()
 	cmd.Stderr = k.scr.Over(k.env.stderr)
 	lifeline, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
