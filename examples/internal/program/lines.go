@@ -25,8 +25,8 @@ func (l *Lines) Draw(w io.Writer, elapsed time.Duration) {
 	lines := l.at(elapsed)
 	lines = lines[:min(len(lines), height-1)] // the cursor stands below
 	var b strings.Builder
-	if l.shown > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", l.shown)
+	if l.shown > 0 { // the terminal may have put a ^C where the cursor stands
+		fmt.Fprintf(&b, "\r\x1b[%dA", l.shown)
 	}
 	for _, line := range lines {
 		b.WriteString(cut(line, width-1) + "\x1b[K\r\n")
@@ -39,7 +39,7 @@ func (l *Lines) Draw(w io.Writer, elapsed time.Duration) {
 // Clear takes the lines away.
 func (l *Lines) Clear(w io.Writer) {
 	if l.shown > 0 {
-		fmt.Fprintf(w, "\x1b[%dA\x1b[J", l.shown)
+		fmt.Fprintf(w, "\r\x1b[%dA\x1b[J", l.shown)
 		l.shown = 0
 	}
 }

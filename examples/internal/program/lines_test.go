@@ -23,9 +23,9 @@ func TestLinesAreDrawnOverTheLastOnesAndCutToTheTerminal(t *testing.T) {
 	want("one\x1b[K\r\n" + strings.Repeat("ä", 78) + "…\x1b[K\r\n\x1b[J")
 	at = []string{"two"}
 	l.Draw(&b, 0)
-	want("\x1b[2Atwo\x1b[K\r\n\x1b[J")
+	want("\r\x1b[2Atwo\x1b[K\r\n\x1b[J")
 	l.Clear(&b)
-	want("\x1b[1A\x1b[J")
+	want("\r\x1b[1A\x1b[J")
 	l.Clear(&b)
 	want("")
 	at = strings.Split(strings.Repeat("x", 30), "")
