@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"context"
 	"sync"
 
 	"github.com/seed95b73fdc/sluice/lockfree"
@@ -36,7 +35,8 @@ type crewReader[A any, K comparable, V any] struct {
 	sub    *stage.Scope // upstream's and the workers'
 	up     stage.Reader[A]
 	name   string
-	mapper func(context.Context, A) (K, V, error)
+	values stage.ValueReader[A] // up, if it is one
+	into   into[A, K, V]
 	m      *mapping[K, V]
 	n      int
 	done   *stage.Waiter // the reader's
@@ -46,6 +46,7 @@ type crewReader[A any, K comparable, V any] struct {
 	workers []*mapWorker[A, K, V]
 	working int // of them
 	pulling bool
+	buf     []stage.Try[A]        // of who pulls
 	ended   bool                  // upstream
 	idle    []*mapWorker[A, K, V] // those that wait
 	having  []*mapWorker[A, K, V] // all that have unclaimed items, and some that had
@@ -59,9 +60,11 @@ type crewReader[A any, K comparable, V any] struct {
 	stats   stage.StageStats
 }
 
-func openMapReduce[A any, K comparable, V any](s *stage.Scope, in stage.Stream[A], n int, mapper func(context.Context, A) (K, V, error), m *mapping[K, V]) *crewReader[A, K, V] {
-	r := &crewReader[A, K, V]{scope: s, sub: s.Child(), mapper: mapper, m: m, n: n}
+func openMapReduce[A any, K comparable, V any](s *stage.Scope, in stage.Stream[A], n int, into into[A, K, V], m *mapping[K, V]) *crewReader[A, K, V] {
+	r := &crewReader[A, K, V]{scope: s, sub: s.Child(), into: into, m: m, n: n}
+	r.m.scope = r.sub
 	r.up = stage.Open(r.sub, in)
+	r.values, _ = r.up.(stage.ValueReader[A])
 	r.name = s.Label("", "mapreduce")
 	r.done = s.NewWaiter(r.name, func() string { return "waits for its workers" })
 	s.Report(r.snapshot)
@@ -110,7 +113,8 @@ func (r *crewReader[A, K, V]) Next(dst []stage.Try[map[K]V]) int {
 
 // hire starts one more worker. Under mu.
 func (r *crewReader[A, K, V]) hire() {
-	w := &mapWorker[A, K, V]{r: r, grain: 1, table: newTable(r.m), refs: lockfree.HoldsPointers[A]()}
+	t := newTable(r.m)
+	w := &mapWorker[A, K, V]{r: r, grain: 1, table: t, do: r.into(t), refs: lockfree.HoldsPointers[A]()}
 	w.wait = r.sub.NewWaiter(r.name, func() string { return "waits for another worker, which waits for an item" })
 	r.workers = append(r.workers, w)
 	r.left++
@@ -141,14 +145,21 @@ func (r *crewReader[A, K, V]) fail(err error) {
 // bring is called by each worker with its table when no item is left. The last
 // one merges them, and starts others to help with that if there are many keys.
 func (r *crewReader[A, K, V]) bring(t *table[K, V]) {
+	if err := t.settle(r.sub.Context()); err != nil {
+		r.fail(err)
+		return
+	}
 	r.mu.Lock()
 	r.left--
-	if len(t.parts[0].pairs) > 0 || len(t.parts) > 1 {
+	if len(t.few) > 0 || t.few == nil {
 		r.tables = append(r.tables, t)
 	}
 	if r.left > 0 {
 		r.mu.Unlock()
 		return
+	}
+	if c := r.m.common; c != nil {
+		r.tables = append(r.tables, c.table(r.m))
 	}
 	g := newMerger(r.sub, r.m, r.tables)
 	r.tables = nil

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"context"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -15,8 +16,10 @@ type mapWorker[A any, K comparable, V any] struct {
 	word  atomic.Uint64
 	_     pad
 	r     *crewReader[A, K, V]
-	buf   []stage.Try[A]
+	items []A
+	errs  []error // in place of items; empty if there are none
 	table *table[K, V]
+	do    func(context.Context, A) error // with an item, for the table
 	wait  *stage.Waiter
 	works bool // under mu
 	waits bool // in idle. Under mu
@@ -31,8 +34,8 @@ type mapWorker[A any, K comparable, V any] struct {
 // less than cheap, and falls when it takes longer than slow.
 const (
 	maxGrain = 256
-	cheap    = 10 * time.Microsecond
-	slow     = 40 * time.Microsecond
+	cheap    = 25 * time.Microsecond
+	slow     = 100 * time.Microsecond
 )
 
 // patience is how often a worker yields before it takes what another one may
@@ -45,25 +48,21 @@ func (w *mapWorker[A, K, V]) run() {
 	defer w.wait.Free()
 	defer w.quit()
 	ctx := r.sub.Context()
+	var none A
 	for w.refill() {
 		for i, ok := w.claim(); ok; i, ok = w.claim() {
-			it := &w.buf[i]
-			if it.Error != nil {
-				r.fail(it.Error)
+			if len(w.errs) > 0 && w.errs[i] != nil {
+				r.fail(w.errs[i])
 				return
 			}
 			if r.sub.Stopped() {
 				return
 			}
-			a := it.Value
+			a := w.items[i]
 			if w.refs {
-				*it = stage.Try[A]{}
+				w.items[i] = none
 			}
-			k, v, err := r.mapper(ctx, a)
-			if err == nil {
-				err = w.table.add(ctx, k, v)
-			}
-			if err != nil {
+			if err := w.do(ctx, a); err != nil {
 				r.fail(err)
 				return
 			}
@@ -194,8 +193,13 @@ func (w *mapWorker[A, K, V]) steal(all bool) bool {
 		middle := from + most/2
 		if victim.word.CompareAndSwap(old, span(from, middle)) {
 			w.room(int(to - middle))
-			w.got(copy(w.buf, victim.buf[middle:to]))
-			clear(victim.buf[middle:to])
+			k := copy(w.items, victim.items[middle:to])
+			clear(victim.items[middle:to])
+			w.errs = w.errs[:0]
+			if len(victim.errs) > 0 {
+				w.errs = append(w.errs, victim.errs[middle:to]...)
+			}
+			w.got(k)
 			return true
 		}
 	}
@@ -211,7 +215,7 @@ func (w *mapWorker[A, K, V]) pull() {
 	}
 	r.mu.Unlock()
 	began := time.Now()
-	k := r.up.Next(w.buf[:w.grain])
+	k := w.read(w.grain)
 	waited := time.Since(began)
 	r.mu.Lock()
 	r.pulling = false
@@ -222,6 +226,33 @@ func (w *mapWorker[A, K, V]) pull() {
 	} else {
 		r.ended = true
 	}
+}
+
+// read reads up to k items, those that lie side by side as they are.
+func (w *mapWorker[A, K, V]) read(k int) int {
+	r := w.r
+	w.errs = w.errs[:0]
+	if r.values != nil {
+		if got := r.values.NextValues(w.items[:k]); got > 0 {
+			return got
+		}
+	}
+	if len(r.buf) < k {
+		r.buf = make([]stage.Try[A], k)
+	}
+	some := r.buf[:r.up.Next(r.buf[:k])]
+	for i := range some {
+		w.items[i] = some[i].Value
+		if some[i].Error != nil && len(w.errs) == 0 {
+			w.errs = slices.Grow(w.errs, len(some))[:len(some)]
+			clear(w.errs)
+		}
+		if len(w.errs) > 0 {
+			w.errs[i] = some[i].Error
+		}
+	}
+	clear(some)
+	return len(some)
 }
 
 // watch sees to it that somebody looks after what is unclaimed. Under mu.
@@ -273,8 +304,8 @@ func (w *mapWorker[A, K, V]) got(k int) {
 }
 
 func (w *mapWorker[A, K, V]) room(k int) {
-	if len(w.buf) < k {
-		w.buf = make([]stage.Try[A], k)
+	if len(w.items) < k {
+		w.items = make([]A, k)
 	}
 }
 

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -30,12 +31,17 @@ type merger[K comparable, V any] struct {
 
 func newMerger[K comparable, V any](s *stage.Scope, m *mapping[K, V], tables []*table[K, V]) *merger[K, V] {
 	g := &merger[K, V]{scope: s, m: m, tables: tables, parts: 1}
+	keys := 0
 	for _, t := range tables {
+		keys += len(t.few)
 		g.parts = max(g.parts, len(t.parts))
 	}
-	for _, t := range tables {
-		if len(t.parts) < g.parts {
-			t.split()
+	if keys > manyKeys || g.parts > 1 {
+		g.parts = 1 << partBits
+		for _, t := range tables {
+			if t.few != nil {
+				t.split()
+			}
 		}
 	}
 	g.left = g.parts
@@ -50,6 +56,10 @@ func (g *merger[K, V]) work() (complete bool, err error) {
 		if i >= g.parts {
 			return false, nil
 		}
+		if g.parts == 1 {
+			err := g.mergeFew()
+			return err == nil, err
+		}
 		p, err := g.merge(i)
 		if err != nil {
 			return false, err
@@ -60,11 +70,34 @@ func (g *merger[K, V]) work() (complete bool, err error) {
 	}
 }
 
+// mergeFew makes the result of tables that have few keys, all together.
+func (g *merger[K, V]) mergeFew() error {
+	into := newTable(g.m)
+	for _, t := range g.tables {
+		if len(t.few) > len(into.few) {
+			into = t
+		}
+	}
+	ctx := g.scope.Context()
+	for _, t := range g.tables {
+		if t == into {
+			continue
+		}
+		for k, v := range t.few {
+			if g.scope.Stopped() {
+				return context.Canceled // which only says so
+			}
+			if err := into.add(ctx, k, *v); err != nil {
+				return err
+			}
+		}
+	}
+	g.result = into.whole()
+	return nil
+}
+
 // merge reduces the i-th parts of all tables into the largest of them.
 func (g *merger[K, V]) merge(i int) (shard[K, V], error) {
-	if len(g.tables) == 0 {
-		return shard[K, V]{}, nil
-	}
 	largest := g.tables[0]
 	for _, t := range g.tables {
 		if len(t.parts[i].pairs) > len(largest.parts[i].pairs) {
@@ -74,22 +107,13 @@ func (g *merger[K, V]) merge(i int) (shard[K, V], error) {
 	into := largest.parts[i]
 	ctx := g.scope.Context()
 	for _, t := range g.tables {
-		if t == largest {
+		if t == largest || len(t.parts[i].pairs) == 0 {
 			continue
 		}
 		p := &t.parts[i]
-		// Pairs come in the order of their slots. Were the index smaller than that,
-		// one half of it would be overfull before the other one is filled.
 		into.reserve(len(into.pairs) + len(p.pairs))
-		for _, slot := range p.index {
-			if slot == 0 {
-				continue
-			}
-			if g.scope.Stopped() {
-				return into, context.Canceled // which only says so
-			}
-			e := &p.pairs[uint32(slot)-1]
-			if err := into.add(ctx, g.m, uint32(slot>>32), e.key, e.value); err != nil {
+		for some := range slices.Chunk(p.pairs, burstSize) {
+			if err := into.addAll(ctx, g.m, some); err != nil {
 				return into, err
 			}
 		}

@@ -26,7 +26,7 @@
 //	a call for each item of a slice, or a result of it                   Each, MapSlice
 //	a call for each of n equal parts                                     Ranges
 //	what a slice adds up to                                              Reduce, Fold
-//	what a stream adds up to, for each key                               MapReduce
+//	what a stream adds up to, for each key                               MapReduce, FlatMapReduce
 //	one call for items that many goroutines have                         Coalescer
 //
 // # Ordering
@@ -35,7 +35,7 @@
 // Chunk is what went in (P1). ByKey keeps the order of the values of each key (P2),
 // and of all values with regard to each error. The results of MapSlice stand in
 // the places of their items; Reduce and Fold merge in the order of the items.
-// MapReduce has no order. A Coalescer flushes items in the order in which they
+// MapReduce has none; FlatMapReduce is meant too where MapReduce is named. A Coalescer flushes items in the order in which they
 // came.
 //
 // # Blocking
@@ -94,9 +94,10 @@
 // [Reuse] no memory is made once a run is under way. A timer is made once in a run,
 // and no allocation is made per item (P10).
 //
-// MapSlice makes its results, Each and Reduce nothing per item. MapReduce holds a
-// table for each worker, and up to 256 items, and while it merges some of the
-// tables and the result. A Coalescer holds what its callers wait for.
+// MapSlice makes its results, Each and Reduce nothing per item. MapReduce holds up to
+// 256 items for each worker, and a table, but beyond 4,096 keys one for all workers, and
+// up to 2,048 pairs of each that are not reduced yet; at the end the table and the
+// result. A Coalescer holds what its callers wait for.
 //
 // # Goroutines
 //

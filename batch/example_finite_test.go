@@ -70,12 +70,21 @@ func ExampleFold() {
 }
 
 func ExampleMapReduce() {
-	lines := stage.Of("to be", "or not", "to be")
-	words := stage.FlatMap(lines, stage.Inline, func(_ context.Context, line string) stage.Stream[string] {
-		return stage.FromSlice(strings.Fields(line))
-	})
+	words := stage.Of("to", "be", "or", "not", "to", "be")
 	once := func(_ context.Context, word string) (string, int, error) { return word, 1, nil }
 	fmt.Println(batch.MapReduce(context.Background(), words, 2, once, func(a, b int) int { return a + b }))
+	// Output: map[be:2 not:1 or:1 to:2] <nil>
+}
+
+func ExampleFlatMapReduce() {
+	lines := stage.Of("to be", "or not", "to be")
+	words := func(_ context.Context, line string, emit func(string, int)) error {
+		for word := range strings.FieldsSeq(line) {
+			emit(word, 1)
+		}
+		return nil
+	}
+	fmt.Println(batch.FlatMapReduce(context.Background(), lines, 2, words, func(a, b int) int { return a + b }))
 	// Output: map[be:2 not:1 or:1 to:2] <nil>
 }
 

@@ -4,17 +4,19 @@ import (
 	"context"
 	"hash/maphash"
 	"reflect"
+	"sync"
 
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
 // MapReduce runs in, calls mapper for each value, n calls at once, and returns
 // for each key what reducer makes of all the values that mapper gave it; an empty
-// map for an empty stream. Each of the n workers reduces what it maps into a table
-// of its own, without a lock; when all items are mapped the tables are merged, by
-// key and by all workers at once where there are many. So reducer, which may have
-// any form of an [Adder], must be associative and commutative: items are taken in
-// order but meet in any.
+// map for an empty stream. Each of the n workers reduces what it maps into a table of
+// its own, and tables are merged in the end; where there are many keys, into the parts
+// of a common one that no other worker has just then. Nobody waits for a lock. So
+// reducer, which may have any form of an [Adder], must be associative and commutative:
+// items are taken in order but meet in any. Where there are many keys a pair may be
+// reduced after a few hundred later items have been mapped.
 //
 // With n = 1 or [stage.Inline] all runs in the caller's goroutine, in order. The
 // items that are held at a time are at most 256 for each worker while mapper is
@@ -28,6 +30,49 @@ func MapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Context, i
 	const fn = "batch.MapReduce"
 	stage.CheckN(fn, n)
 	stage.CheckFunc(fn, "mapper", mapper == nil)
+	return mapReduce(ctx, fn, in, n, func(t *table[K, V]) func(context.Context, A) error {
+		return func(ctx context.Context, a A) error {
+			k, v, err := mapper(ctx, a)
+			if err == nil {
+				err = t.add(ctx, k, v)
+			}
+			return err
+		}
+	}, reducer)
+}
+
+// FlatMapReduce is [MapReduce] with a mapper that has any number of pairs for an item,
+// such as the words of a line, and calls emit with each. What is cheap for an item is
+// cheaper for several: to hand on a line costs about what it costs to hand on a word.
+//
+// emit may call reducer. It is for the goroutine that mapper is called in, and until
+// mapper returns: later it panics. Of an item whose mapper returns an error some pairs
+// may have been reduced, which nobody sees, as there is no result then.
+func FlatMapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Context, in stage.Stream[A], n int, mapper func(ctx context.Context, item A, emit func(K, V)) error, reducer R) (map[K]V, error) {
+	const fn = "batch.FlatMapReduce"
+	stage.CheckN(fn, n)
+	stage.CheckFunc(fn, "mapper", mapper == nil)
+	return mapReduce(ctx, fn, in, n, func(t *table[K, V]) func(context.Context, A) error {
+		emit := t.emit
+		return func(ctx context.Context, a A) error {
+			if t.ctx == nil {
+				t.ctx = ctx // the same for all
+			}
+			t.open = true
+			err := mapper(ctx, a, emit)
+			t.open = false
+			if err == nil {
+				err = t.err
+			}
+			return err
+		}
+	}, reducer)
+}
+
+// into makes the function that takes items to a table.
+type into[A any, K comparable, V any] func(*table[K, V]) func(context.Context, A) error
+
+func mapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Context, fn string, in stage.Stream[A], n int, into into[A, K, V], reducer R) (map[K]V, error) {
 	m := &mapping[K, V]{seed: maphash.MakeSeed(), reducer: adder[V, V](fn, "reducer", reducer)}
 	m.plain, _ = as[func(V, V) V](reflect.ValueOf(reducer))
 	if ctx == nil {
@@ -35,19 +80,12 @@ func MapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Context, i
 	}
 	if n <= 1 {
 		t := newTable(m)
-		err := stage.ForEach(ctx, in, n, func(ctx context.Context, a A) error {
-			k, v, err := mapper(ctx, a)
-			if err == nil {
-				err = t.add(ctx, k, v)
-			}
-			return err
-		}, stage.Name("mapreduce"))
-		if err != nil {
+		if err := stage.ForEach(ctx, in, n, into(t), stage.Name("mapreduce")); err != nil {
 			return nil, err
 		}
 		return t.whole(), nil
 	}
-	tables := stage.New(func(s *stage.Scope) stage.Reader[map[K]V] { return openMapReduce(s, in, n, mapper, m) })
+	tables := stage.New(func(s *stage.Scope) stage.Reader[map[K]V] { return openMapReduce(s, in, n, into, m) })
 	t, _, err := stage.First(ctx, tables)
 	return t, err
 }
@@ -57,4 +95,25 @@ type mapping[K comparable, V any] struct {
 	seed    maphash.Seed
 	reducer func(context.Context, V, V) (V, error)
 	plain   func(V, V) V // the reducer, if it is of this form
+
+	// Of several workers; nil if there is one.
+	scope  *stage.Scope
+	once   sync.Once
+	common *commons[K, V] // when one has many keys
+}
+
+// reduce reduces v into what is at old.
+func (m *mapping[K, V]) reduce(ctx context.Context, old *V, v V) (err error) {
+	if m.plain != nil {
+		*old = m.plain(*old, v)
+		return nil
+	}
+	*old, err = m.reducer(ctx, *old, v)
+	return err
+}
+
+// commons is made by the first worker that has many keys.
+func (m *mapping[K, V]) commons() *commons[K, V] {
+	m.once.Do(func() { m.common = &commons[K, V]{} })
+	return m.common
 }

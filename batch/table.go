@@ -3,22 +3,53 @@ package batch
 import (
 	"context"
 	"hash/maphash"
+	"sync"
 )
 
-// table is what a worker of a MapReduce has reduced so far. It is no map, as that
-// would cost two accesses for each item, to look and to store, and could be
-// merged with another one by one goroutine only. A table with many keys is in
-// parts by their hash, which is the same in all tables of a run: so parts are
-// merged one by one, by as many goroutines as there are, and each of them stays in
-// the cache meanwhile.
+// table is what a worker of a MapReduce has reduced so far: a map of few keys, and with
+// more than manyKeys one in parts by the hashes of its keys, which are the same in all
+// tables of a run. So parts are merged one by one, by as many goroutines as there are.
+//
+// A table in parts is larger than the cache, and whoever adds to it waits for the memory
+// most of the time. So what is added waits in bursts, one for each part, and a burst
+// that is full is reduced at once: the memory is asked for all of it together. It is
+// reduced into a table that all workers have in common, whose parts are taken one at a
+// time, and only if another worker has just that part, into the worker's own: so nobody
+// waits, keys are seldom in several tables, and little is left to be merged. Where there
+// is one worker it adds to its own parts, at once.
 type table[K comparable, V any] struct {
-	m     *mapping[K, V]
-	shift uint // of the hash, for what is left to be the number of the part
-	parts []shard[K, V]
+	m      *mapping[K, V]
+	plain  func(V, V) V // that of m
+	few    map[K]*V     // nil: the table is in parts
+	spare  []V          // for the next keys of few
+	parts  []shard[K, V]
+	bursts []burst[K, V]  // one for each part, or none
+	common *commons[K, V] // with bursts
+
+	// Of a mapper that emits.
+	ctx  context.Context
+	open bool // a call is in progress
+	err  error
+}
+
+// commons is the table that the workers of a run have in common.
+type commons[K comparable, V any] struct {
+	parts [1 << partBits]struct {
+		_  pad
+		mu sync.Mutex // tried only, never waited for
+		shard[K, V]
+	}
+}
+
+// burst is what is to be added to a part.
+type burst[K comparable, V any] struct {
+	n    int
+	each [burstSize]pair[K, V]
 }
 
 // shard is a hash table: an index that is probed linearly, and the pairs in the
-// order in which their keys came.
+// order in which their keys came. It is no map, as that would cost two accesses for
+// each item, to look and to store.
 //
 // A slot of the index has the lower half of the key's hash in its upper half, where
 // the search begins with it too, and the pair's place from 1 on in its lower one; 0
@@ -32,90 +63,238 @@ type shard[K comparable, V any] struct {
 type pair[K comparable, V any] struct {
 	key   K
 	value V
+	hash  uint32 // the lower half
 }
 
 const (
-	partBits  = 6
-	manyKeys  = 1 << 12 // with more of them a table is in parts
-	leastSize = 8       // of an index
-
-	wholeShift = 64            // one part: no bit is left
-	partsShift = 64 - partBits // the upper bits: those that the index does not use
+	partBits  = 6 // the upper bits of a hash: those that an index does not use
+	manyKeys  = 1 << 12
+	spareSize = 64
+	leastSize = 8  // of an index
+	burstSize = 32 // about as many loads as a core has under way at once
 )
 
 func newTable[K comparable, V any](m *mapping[K, V]) *table[K, V] {
-	return &table[K, V]{m: m, shift: wholeShift, parts: make([]shard[K, V], 1)}
+	return &table[K, V]{m: m, plain: m.plain, few: make(map[K]*V)}
 }
 
-// add reduces v into what there is for k.
+// add reduces v into what there is for k, now or, in a run of several workers, at the
+// latest in settle. Values of a key are reduced in the order in which they are added.
 func (t *table[K, V]) add(ctx context.Context, k K, v V) error {
-	h := maphash.Comparable(t.m.seed, k)
-	p := &t.parts[h>>t.shift]
-	if len(p.pairs) == manyKeys && t.shift == wholeShift {
-		t.split()
-		p = &t.parts[h>>t.shift]
+	if old := t.few[k]; old != nil {
+		return t.m.reduce(ctx, old, v)
 	}
-	return p.add(ctx, t.m, uint32(h), k, v)
+	return t.addOther(ctx, k, v)
 }
 
-// split puts the pairs of a table that has one part into many.
-func (t *table[K, V]) split() {
-	if t.shift == partsShift {
-		return
+// emit is add for a mapper that may have several pairs.
+func (t *table[K, V]) emit(k K, v V) {
+	if !t.open {
+		panic("batch.FlatMapReduce: emit is called when mapper has returned")
 	}
-	whole := t.parts[0]
-	t.shift, t.parts = partsShift, make([]shard[K, V], 1<<partBits)
-	for i := range t.parts {
-		t.parts[i].reserve(len(whole.pairs) >> partBits)
-	}
-	for _, e := range whole.pairs {
-		h := maphash.Comparable(t.m.seed, e.key)
-		p := &t.parts[h>>t.shift]
-		p.put(p.free(uint32(h)), uint32(h), e.key, e.value)
-	}
-}
-
-// len is how many keys there are.
-func (t *table[K, V]) len() (n int) {
-	for i := range t.parts {
-		n += len(t.parts[i].pairs)
-	}
-	return n
-}
-
-func (p *shard[K, V]) add(ctx context.Context, m *mapping[K, V], h uint32, k K, v V) (err error) {
-	if len(p.index) == 0 {
-		p.resize(leastSize)
-	}
-	mask := uint32(len(p.index) - 1)
-	i := h & mask
-	for ; p.index[i] != 0; i = (i + 1) & mask {
-		slot := p.index[i]
-		if uint32(slot>>32) != h {
-			continue
+	if t.plain != nil {
+		if old := t.few[k]; old != nil { // quickly, what is most frequent
+			*old = t.plain(*old, v)
+			return
 		}
-		if e := &p.pairs[uint32(slot)-1]; e.key == k {
-			if m.plain != nil {
-				e.value = m.plain(e.value, v)
-				return nil
-			}
-			e.value, err = m.reducer(ctx, e.value, v)
+	}
+	if t.err == nil {
+		t.err = t.add(t.ctx, k, v)
+	}
+}
+
+// addOther is add for a key that is not in few.
+func (t *table[K, V]) addOther(ctx context.Context, k K, v V) error {
+	if len(t.few) == manyKeys {
+		if err := t.part(ctx); err != nil {
 			return err
 		}
 	}
-	p.put(i, h, k, v)
+	if t.few != nil {
+		if len(t.spare) == cap(t.spare) {
+			t.spare = make([]V, 0, spareSize)
+		}
+		t.spare = append(t.spare, v)
+		t.few[k] = &t.spare[len(t.spare)-1]
+		return nil
+	}
+	part, e := t.pair(k, v)
+	if t.bursts == nil {
+		return t.parts[part].add(ctx, t.m, &e)
+	}
+	return t.push(ctx, part, e)
+}
+
+// pair is a pair, and the part that it belongs to.
+func (t *table[K, V]) pair(k K, v V) (part int, e pair[K, V]) {
+	h := maphash.Comparable(t.m.seed, k)
+	return int(h >> (64 - partBits)), pair[K, V]{k, v, uint32(h)}
+}
+
+// push puts a pair into the burst of its part.
+func (t *table[K, V]) push(ctx context.Context, part int, e pair[K, V]) error {
+	b := &t.bursts[part]
+	b.each[b.n] = e
+	if b.n++; b.n < burstSize {
+		return nil
+	}
+	return t.flush(ctx, part)
+}
+
+// flush reduces a burst.
+func (t *table[K, V]) flush(ctx context.Context, part int) error {
+	b := &t.bursts[part]
+	some := b.each[:b.n]
+	b.n = 0
+	if c := &t.common.parts[part]; c.mu.TryLock() {
+		err := c.addAll(ctx, t.m, some)
+		c.mu.Unlock() // and not after a panic, which ends the run
+		return err
+	}
+	return t.parts[part].addAll(ctx, t.m, some)
+}
+
+// settle reduces what is left in the bursts.
+func (t *table[K, V]) settle(ctx context.Context) error {
+	for part := range t.bursts {
+		if err := t.flush(ctx, part); err != nil {
+			return err
+		}
+	}
+	t.bursts = nil
 	return nil
 }
 
+// split puts the pairs of few into parts, the worker's own.
+func (t *table[K, V]) split() {
+	t.parts = make([]shard[K, V], 1<<partBits)
+	for i := range t.parts {
+		t.parts[i].reserve(2*len(t.few)>>partBits + 1)
+	}
+	for k, v := range t.few {
+		part, e := t.pair(k, *v)
+		p := &t.parts[part]
+		p.put(p.free(e.hash), &e)
+	}
+	t.few, t.spare = nil, nil
+}
+
+// part does so, or with several workers puts them into bursts.
+func (t *table[K, V]) part(ctx context.Context) error {
+	if t.m.scope == nil {
+		t.split()
+		return nil
+	}
+	few := t.few
+	t.few, t.spare = nil, nil
+	t.parts, t.bursts = make([]shard[K, V], 1<<partBits), make([]burst[K, V], 1<<partBits)
+	t.common = t.m.commons()
+	for k, v := range few {
+		part, e := t.pair(k, *v)
+		if err := t.push(ctx, part, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table is what the workers have in common, when they have ended.
+func (c *commons[K, V]) table(m *mapping[K, V]) *table[K, V] {
+	t := &table[K, V]{m: m, parts: make([]shard[K, V], len(c.parts))}
+	for i := range c.parts {
+		t.parts[i] = c.parts[i].shard
+	}
+	return t
+}
+
+// whole is the table as a map.
+func (t *table[K, V]) whole() map[K]V {
+	n := len(t.few)
+	for i := range t.parts {
+		n += len(t.parts[i].pairs)
+	}
+	m := make(map[K]V, n)
+	for k, v := range t.few {
+		m[k] = *v
+	}
+	for i := range t.parts {
+		t.parts[i].into(m)
+	}
+	return m
+}
+
+// add reduces a pair into the one of its key.
+func (p *shard[K, V]) add(ctx context.Context, m *mapping[K, V], e *pair[K, V]) error {
+	if len(p.index) == 0 {
+		p.resize(leastSize)
+	}
+	i := e.hash & p.mask()
+	at := p.search(&i, p.index[i], e)
+	if at != 0 {
+		return m.reduce(ctx, &p.pairs[at-1].value, e.value)
+	}
+	p.put(i, e)
+	return nil
+}
+
+// addAll adds up to burstSize pairs, in order. Where their keys are is found out before
+// anything changes, and where to look for that before it is looked at: so no load waits
+// for one that is for another pair.
+func (p *shard[K, V]) addAll(ctx context.Context, m *mapping[K, V], some []pair[K, V]) error {
+	if len(p.index) == 0 {
+		p.resize(leastSize)
+	}
+	var slots [burstSize]uint64
+	for j := range some {
+		slots[j] = p.index[some[j].hash&p.mask()]
+	}
+	var places [burstSize]uint32
+	for j := range some {
+		i := some[j].hash & p.mask()
+		places[j] = p.search(&i, slots[j], &some[j])
+	}
+	for j := range some {
+		if m.scope.Stopped() {
+			return context.Canceled // which only says so
+		}
+		e := &some[j]
+		var err error
+		if at := places[j]; at != 0 {
+			err = m.reduce(ctx, &p.pairs[at-1].value, e.value)
+		} else {
+			err = p.add(ctx, m, e) // its key may be there by now
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *shard[K, V]) mask() uint32 { return uint32(len(p.index) - 1) }
+
+// search looks for the key of e from slot i on, in which there is slot, and returns the
+// place of its pair; or 0, with i at the slot that is free for it.
+func (p *shard[K, V]) search(i *uint32, slot uint64, e *pair[K, V]) uint32 {
+	for slot != 0 {
+		if at := uint32(slot); uint32(slot>>32) == e.hash && p.pairs[at-1].key == e.key {
+			return at
+		}
+		*i = (*i + 1) & p.mask()
+		slot = p.index[*i]
+	}
+	return 0
+}
+
 // put adds a pair, whose key is new, at slot i, which is empty.
-func (p *shard[K, V]) put(i, h uint32, k K, v V) {
+func (p *shard[K, V]) put(i uint32, e *pair[K, V]) {
 	if len(p.pairs) == cap(p.pairs) {
 		pairs := make([]pair[K, V], len(p.pairs), 2*len(p.pairs)+leastSize/2)
 		copy(pairs, p.pairs)
 		p.pairs = pairs
 	}
-	p.pairs = append(p.pairs, pair[K, V]{k, v})
-	p.index[i] = uint64(h)<<32 | uint64(len(p.pairs))
+	p.pairs = append(p.pairs, *e)
+	p.index[i] = uint64(e.hash)<<32 | uint64(len(p.pairs))
 	if len(p.pairs) > room(len(p.index)) {
 		p.resize(2 * len(p.index))
 	}
@@ -127,10 +306,9 @@ func room(size int) int { return size / 3 * 2 }
 
 // free is the slot for a key that is not there.
 func (p *shard[K, V]) free(h uint32) uint32 {
-	mask := uint32(len(p.index) - 1)
-	i := h & mask
+	i := h & p.mask()
 	for p.index[i] != 0 {
-		i = (i + 1) & mask
+		i = (i + 1) & p.mask()
 	}
 	return i
 }
@@ -162,15 +340,7 @@ func (p *shard[K, V]) reserve(n int) {
 	}
 }
 
-// whole is the table as a map.
-func (t *table[K, V]) whole() map[K]V {
-	m := make(map[K]V, t.len())
-	for i := range t.parts {
-		t.parts[i].into(m)
-	}
-	return m
-}
-
+// into puts all pairs into m.
 func (p *shard[K, V]) into(m map[K]V) {
 	for i := range p.pairs {
 		m[p.pairs[i].key] = p.pairs[i].value

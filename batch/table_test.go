@@ -6,6 +6,8 @@ import (
 	"hash/maphash"
 	"maps"
 	"testing"
+
+	"github.com/seed95b73fdc/sluice/stage"
 )
 
 func adding() *mapping[string, int] {
@@ -28,7 +30,7 @@ func TestKeysOfTheSameHashAreKeptApart(t *testing.T) {
 			for i := range keys {
 				key := fmt.Sprint(i)
 				want[key] += i + round
-				if err := s.add(context.Background(), m, hash(i), key, i+round); err != nil {
+				if err := s.add(context.Background(), m, &pair[string, int]{key, i + round, hash(i)}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -41,8 +43,8 @@ func TestKeysOfTheSameHashAreKeptApart(t *testing.T) {
 	}
 }
 
-// The limits are those of the constants: with manyKeys a table is whole, with one
-// more it is in parts, and nothing is lost on the way.
+// The limits are those of the constants: with manyKeys a table is a map, with one more
+// it is in parts, and nothing is lost on the way.
 func TestATableIsSplitWhenItHasManyKeys(t *testing.T) {
 	tab := newTable(adding())
 	tab.m.seed = maphash.MakeSeed()
@@ -53,11 +55,61 @@ func TestATableIsSplitWhenItHasManyKeys(t *testing.T) {
 		if err := tab.add(context.Background(), key, 1); err != nil {
 			t.Fatal(err)
 		}
-		if parts := len(tab.parts); (parts == 1) != (i < manyKeys) {
-			t.Fatalf("%d parts with %d keys", parts, min(i, manyKeys)+1)
+		if whole := tab.few != nil; whole != (i < manyKeys) || whole != (len(tab.parts) == 0) {
+			t.Fatalf("%d parts with %d keys", len(tab.parts), min(i, manyKeys)+1)
 		}
 	}
-	if got := tab.whole(); !maps.Equal(got, want) || tab.len() != manyKeys+1 {
+	if got := tab.whole(); !maps.Equal(got, want) {
 		t.Errorf("%d keys, want %d", len(got), len(want))
 	}
 }
+
+// A part that another worker has is not waited for: what belongs to it goes into the
+// worker's own, and both are merged in the end.
+func TestABurstDoesNotWaitForAPartThatIsTaken(t *testing.T) {
+	ctx := context.Background()
+	err := stage.Discard(ctx, stage.New(func(s *stage.Scope) stage.Reader[int] {
+		m := adding()
+		m.seed, m.scope = maphash.MakeSeed(), s
+		tables := []*table[string, int]{newTable(m), newTable(m)}
+		want := map[string]int{}
+		for i := range 20 * manyKeys {
+			if c := m.common; c != nil { // every second part is taken for half of the time
+				if at := &c.parts[i*2%len(c.parts)].mu; !at.TryLock() {
+					at.Unlock()
+				}
+			}
+			key := fmt.Sprint(i % (3 * manyKeys))
+			want[key] += i
+			if err := tables[i%2].add(ctx, key, i); err != nil {
+				t.Error(err)
+			}
+		}
+		own := 0
+		for _, tab := range tables {
+			if err := tab.settle(ctx); err != nil {
+				t.Error(err)
+			}
+			for i := range tab.parts {
+				own += len(tab.parts[i].pairs)
+			}
+		}
+		if own == 0 {
+			t.Error("no burst met a part that was taken")
+		}
+		g := newMerger(s, m, append(tables, m.common.table(m)))
+		if complete, err := g.work(); !complete || err != nil || !maps.Equal(g.result, want) {
+			t.Errorf("%t, %v: %d keys, want %d", complete, err, len(g.result), len(want))
+		}
+		return none[int]{}
+	}))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// none is a reader at its end.
+type none[T any] struct{}
+
+func (none[T]) Next([]stage.Try[T]) int { return 0 }
+func (none[T]) Close()                  {}

@@ -124,9 +124,9 @@ func (r *reading) Next([]stage.Try[int]) int {
 }
 
 // tries is a stream of items as they are.
-func tries(items []stage.Try[[]int]) stage.Stream[[]int] {
+func tries[T any](items []stage.Try[T]) stage.Stream[T] {
 	return stage.Transform("tries", stage.FromSlice(items), stage.Inline, stage.InOrder, stage.TryFunc(
-		func(_ context.Context, it stage.Try[stage.Try[[]int]], out *stage.Try[[]int]) bool {
+		func(_ context.Context, it stage.Try[stage.Try[T]], out *stage.Try[T]) bool {
 			*out = it.Value
 			return true
 		}))

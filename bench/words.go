@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/destel/rill"
@@ -13,59 +14,73 @@ import (
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
-// text is a text of words, some much more frequent than others.
+// text is a text of words, some much more frequent than others. An item is a word of it,
+// or a line.
 type text struct {
-	words  []string // words[v] is the one of item v
-	spread []int32  // items in the order of their words
-	starts []int32  // where those of each word begin in spread
+	items    []string
+	lines    bool
+	words    int   // in all items
+	often    []int // how often word-0, word-1, … are in it
+	distinct int   // those that are
 }
 
 // newText makes a text of count words, of which so many are different, by Zipf's
-// law or, if that is 0, all about equally frequent. It is the same each time.
-func newText(count, distinct int, zipf float64) *text {
+// law or, if that is 0, all about equally frequent, and so many to an item. It is the same
+// each time.
+func newText(count, distinct int, zipf float64, perItem int) *text {
 	rng := rand.New(rand.NewPCG(1, 2))
 	law := func() int { return rng.IntN(distinct) }
 	if zipf > 0 {
 		z := rand.NewZipf(rng, zipf, 1, uint64(distinct-1))
 		law = func() int { return int(z.Uint64()) }
 	}
-	t := &text{words: make([]string, count), spread: make([]int32, count), starts: make([]int32, distinct+1)}
-	ids := make([]int, count)
-	for v := range ids {
-		ids[v] = law()
-		t.words[v] = "word-" + strconv.Itoa(ids[v])
-		t.spread[v] = int32(v)
-		t.starts[ids[v]+1]++
+	t := &text{lines: perItem > 1, words: count, often: make([]int, distinct)}
+	words := make([]string, count)
+	for v := range words {
+		id := law()
+		words[v] = "word-" + strconv.Itoa(id)
+		if t.often[id]++; t.often[id] == 1 {
+			t.distinct++
+		}
 	}
-	slices.SortStableFunc(t.spread, func(a, b int32) int { return ids[a] - ids[b] })
-	for k := range distinct {
-		t.starts[k+1] += t.starts[k]
+	for some := range slices.Chunk(words, perItem) {
+		t.items = append(t.items, strings.Join(some, " "))
 	}
 	return t
 }
 
-// word is that of an item, and none for what is not one.
-func (t *text) word(v int) string {
-	if v < 0 || v >= len(t.words) {
+// item is the text of an item, and a word that is not in it for what is not one.
+func (t *text) item(v int) string {
+	if v < 0 || v >= len(t.items) {
 		return "word--1"
 	}
-	return t.words[v]
+	return t.items[v]
 }
 
-// check takes, for each word, as many of the text's items that are that word as
-// have been counted: all of them once, if the counts are right.
-func (t *text) check(take func(int), counts ...map[string]int) {
-	seen := make([]int32, len(t.starts))
-	for _, m := range counts {
-		for word, c := range m {
-			k, err := strconv.Atoi(word[len("word-"):])
-			for range c {
-				if err != nil || k < 0 || t.starts[k]+seen[k] == t.starts[k+1] {
+// look takes the words of the text, numbered from 0, that the counts of all maps say are in
+// it as often as they are; and -1 for each that is not.
+func (t *text) look(counts ...map[string]int) func(take func(int)) {
+	return func(take func(int)) {
+		seen := make([]int, len(t.often))
+		for _, m := range counts {
+			for word, c := range m {
+				k, err := strconv.Atoi(strings.TrimPrefix(word, "word-"))
+				if err != nil || k < 0 || k >= len(seen) {
 					take(-1)
 					continue
 				}
-				take(int(t.spread[t.starts[k]+seen[k]]))
-				seen[k]++
+				seen[k] += c
+			}
+		}
+		number := 0
+		for k, want := range t.often {
+			if seen[k] != want {
+				take(-1)
+			} else if want > 0 {
+				take(number)
+			}
+			if want > 0 {
+				number++
 			}
 		}
 	}
@@ -73,75 +88,121 @@ func (t *text) check(take func(int), counts ...map[string]int) {
 
 func plus(a, b int) int { return a + b }
 
-// counting are the ways to count words.
-func (t *text) counting() (loop, limit, fold, inParts, mapReduce, rillWay, mutex, sharded entry) {
-	count := func(ctx context.Context, j job, m map[string]int, items []int) error {
-		for _, v := range items {
-			r, err := j.f(ctx, v)
-			if err != nil {
-				return err
-			}
-			m[t.word(r)]++
-		}
-		return nil
-	}
-	loop = entry{plainLoop.name, func(ctx context.Context, j job, take func(int)) error {
-		m := make(map[string]int)
-		if err := count(ctx, j, m, j.items); err != nil {
+// count counts the words of items.
+func (t *text) count(ctx context.Context, j job, m map[string]int, items []int) error {
+	for _, v := range items {
+		r, err := j.f(ctx, v)
+		if err != nil {
 			return err
 		}
-		t.check(take, m)
-		return nil
-	}, anyOrder}
-	limit = entry{"two halves, two maps, not merged", func(ctx context.Context, j job, take func(int)) error {
-		maps, err := t.parts(ctx, j, func(ctx context.Context, items []int) (map[string]int, error) {
-			m := make(map[string]int)
-			return m, count(ctx, j, m, items)
-		})
-		if err == nil {
-			t.check(take, maps...)
+		if t.lines {
+			for word := range strings.FieldsSeq(t.item(r)) {
+				m[word]++
+			}
+		} else {
+			m[t.item(r)]++
 		}
-		return err
-	}, anyOrder}
-	fold = entry{"sluice batch.Fold (finite slice only)", func(ctx context.Context, j job, take func(int)) error {
-		m, err := batch.Fold(ctx, j.items, j.n, func() map[string]int { return make(map[string]int) },
-			func(ctx context.Context, m map[string]int, v int) (map[string]int, error) {
-				r, err := j.f(ctx, v)
-				if err == nil {
-					m[t.word(r)]++
-				}
-				return m, err
-			}, mergeCounts)
-		if err == nil {
-			t.check(take, m)
-		}
-		return err
-	}, anyOrder}
-	inParts = entry{"sluice batch.Fold, state in 64 parts (finite slice only)", t.foldParts, anyOrder}
-	mapReduce = entry{"sluice batch.MapReduce", func(ctx context.Context, j job, take func(int)) error {
-		m, err := batch.MapReduce(ctx, stage.FromSlice(j.items), j.n, func(ctx context.Context, v int) (string, int, error) {
-			r, err := j.f(ctx, v)
-			return t.word(r), 1, err
-		}, plus)
-		if err == nil {
-			t.check(take, m)
-		}
-		return err
-	}, anyOrder}
-	rillWay = entry{"rill MapReduce", func(ctx context.Context, j job, take func(int)) error {
-		m, err := rill.MapReduce(rill.FromSlice(j.items, nil),
-			j.n, func(v int) (string, int, error) {
-				r, err := j.f(ctx, v)
-				return t.word(r), 1, err
-			},
-			j.n, func(a, b int) (int, error) { return a + b, nil })
-		if err == nil {
-			t.check(take, m)
-		}
-		return err
-	}, anyOrder}
-	return loop, limit, fold, inParts, mapReduce, rillWay, t.locked("a map with a mutex, two goroutines", 1), t.locked("a map in 64 shards, two goroutines", 64)
+	}
+	return nil
 }
+
+// counters are the ways to count words.
+type counters struct{ loop, limit, fold, inParts, mapReduce, rill, mutex, sharded contender }
+
+func (t *text) counters(j job) counters {
+	counter := func(name string, count maker) contender {
+		return contender{entry{name: name, promise: anyOrder}, j, count}
+	}
+	mapReduce, rillWay := counter("sluice batch.MapReduce", t.mapWords), counter("rill MapReduce", t.rillMapWords)
+	if t.lines {
+		mapReduce, rillWay = counter("sluice batch.FlatMapReduce", t.mapLines), counter("rill FlatMap and MapReduce", t.rillMapLines)
+	}
+	return counters{
+		loop: counter(plainLoop.name, func(ctx context.Context, j job) (func(func(int)), error) {
+			m := make(map[string]int)
+			return t.look(m), t.count(ctx, j, m, j.items)
+		}),
+		limit: counter("two halves, two maps, not merged", func(ctx context.Context, j job) (func(func(int)), error) {
+			maps, err := t.parts(ctx, j, func(ctx context.Context, items []int) (map[string]int, error) {
+				m := make(map[string]int)
+				return m, t.count(ctx, j, m, items)
+			})
+			return t.look(maps...), err
+		}),
+		fold: counter("sluice batch.Fold (finite slice only)", func(ctx context.Context, j job) (func(func(int)), error) {
+			m, err := batch.Fold(ctx, j.items, j.n, func() map[string]int { return make(map[string]int) }, t.adder(j), mergeCounts)
+			return t.look(m), err
+		}),
+		inParts:   counter("sluice batch.Fold, state in 64 parts (finite slice only)", t.foldParts),
+		mapReduce: mapReduce,
+		rill:      rillWay,
+		mutex:     counter("a map with a mutex, two goroutines", t.locked(1)),
+		sharded:   counter("a map in 64 shards, two goroutines", t.locked(64)),
+	}
+}
+
+// adder adds an item to a map.
+func (t *text) adder(j job) func(context.Context, map[string]int, int) (map[string]int, error) {
+	if t.lines {
+		return func(ctx context.Context, m map[string]int, v int) (map[string]int, error) {
+			r, err := j.f(ctx, v)
+			if err == nil {
+				for word := range strings.FieldsSeq(t.item(r)) {
+					m[word]++
+				}
+			}
+			return m, err
+		}
+	}
+	return func(ctx context.Context, m map[string]int, v int) (map[string]int, error) {
+		r, err := j.f(ctx, v)
+		if err == nil {
+			m[t.item(r)]++
+		}
+		return m, err
+	}
+}
+
+// mapLines and mapWords map items to pairs.
+func (t *text) mapLines(ctx context.Context, j job) (func(func(int)), error) {
+	m, err := batch.FlatMapReduce(ctx, stage.FromSlice(j.items), j.n, func(ctx context.Context, v int, emit func(string, int)) error {
+		r, err := j.f(ctx, v)
+		if err == nil {
+			for word := range strings.FieldsSeq(t.item(r)) {
+				emit(word, 1)
+			}
+		}
+		return err
+	}, plus)
+	return t.look(m), err
+}
+
+func (t *text) mapWords(ctx context.Context, j job) (func(func(int)), error) {
+	m, err := batch.MapReduce(ctx, stage.FromSlice(j.items), j.n, func(ctx context.Context, v int) (string, int, error) {
+		r, err := j.f(ctx, v)
+		return t.item(r), 1, err
+	}, plus)
+	return t.look(m), err
+}
+
+func (t *text) rillMapLines(ctx context.Context, j job) (func(func(int)), error) {
+	words := rill.FlatMap(rill.FromSlice(j.items, nil), j.n, func(v int) <-chan rill.Try[string] {
+		r, err := j.f(ctx, v)
+		return rill.FromSlice(strings.Fields(t.item(r)), err)
+	})
+	m, err := rill.MapReduce(words, j.n, func(word string) (string, int, error) { return word, 1, nil }, j.n, rillPlus)
+	return t.look(m), err
+}
+
+func (t *text) rillMapWords(ctx context.Context, j job) (func(func(int)), error) {
+	m, err := rill.MapReduce(rill.FromSlice(j.items, nil), j.n, func(v int) (string, int, error) {
+		r, err := j.f(ctx, v)
+		return t.item(r), 1, err
+	}, j.n, rillPlus)
+	return t.look(m), err
+}
+
+func rillPlus(a, b int) (int, error) { return a + b, nil }
 
 // counts are those of words, in parts by their hash: so two of them can be merged
 // part by part, by several goroutines, and each part stays in the cache meanwhile.
@@ -157,14 +218,21 @@ func newCounts() *counts {
 	return &c
 }
 
+func (c *counts) add(word string) { c[maphash.String(countsSeed, word)%uint64(len(c))][word]++ }
+
 // foldParts merges by batch.Ranges within batch.Fold.
-func (t *text) foldParts(ctx context.Context, j job, take func(int)) error {
+func (t *text) foldParts(ctx context.Context, j job) (func(func(int)), error) {
 	c, err := batch.Fold(ctx, j.items, j.n, newCounts,
 		func(ctx context.Context, c *counts, v int) (*counts, error) {
 			r, err := j.f(ctx, v)
-			if err == nil {
-				word := t.word(r)
-				c[maphash.String(countsSeed, word)%uint64(len(c))][word]++
+			switch {
+			case err != nil:
+			case t.lines:
+				for word := range strings.FieldsSeq(t.item(r)) {
+					c.add(word)
+				}
+			default:
+				c.add(t.item(r))
 			}
 			return c, err
 		},
@@ -176,10 +244,10 @@ func (t *text) foldParts(ctx context.Context, j job, take func(int)) error {
 				return nil
 			})
 		})
-	if err == nil {
-		t.check(take, c[:]...)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return t.look(c[:]...), nil
 }
 
 // mergeCounts adds the smaller map to the larger one.
@@ -211,16 +279,24 @@ func (t *text) parts(ctx context.Context, j job, count func(context.Context, []i
 }
 
 // locked counts into maps that all goroutines share, each with a lock.
-func (t *text) locked(name string, shards int) entry {
+func (t *text) locked(shards int) maker {
 	type shard struct {
 		sync.Mutex
 		m map[string]int
 		_ [64]byte
 	}
-	return entry{name, func(ctx context.Context, j job, take func(int)) error {
+	return func(ctx context.Context, j job) (func(func(int)), error) {
 		table := make([]shard, shards)
+		maps := make([]map[string]int, shards)
 		for i := range table {
-			table[i].m = make(map[string]int)
+			maps[i] = make(map[string]int)
+			table[i].m = maps[i]
+		}
+		add := func(word string) {
+			s := &table[hashOf(word)%uint32(shards)]
+			s.Lock()
+			s.m[word]++
+			s.Unlock()
 		}
 		_, err := t.parts(ctx, j, func(ctx context.Context, items []int) (map[string]int, error) {
 			for _, v := range items {
@@ -228,22 +304,18 @@ func (t *text) locked(name string, shards int) entry {
 				if err != nil {
 					return nil, err
 				}
-				word := t.word(r)
-				s := &table[hashOf(word)%uint32(shards)]
-				s.Lock()
-				s.m[word]++
-				s.Unlock()
+				if !t.lines {
+					add(t.item(r))
+					continue
+				}
+				for word := range strings.FieldsSeq(t.item(r)) {
+					add(word)
+				}
 			}
 			return nil, nil
 		})
-		if err != nil {
-			return err
-		}
-		for i := range table {
-			t.check(take, table[i].m)
-		}
-		return nil
-	}, anyOrder}
+		return t.look(maps...), err
+	}
 }
 
 // hashOf is FNV-1a.

@@ -78,6 +78,14 @@ func (g Group) Verify() error {
 // Once runs c once and checks its output.
 func (row Row) Once(c Contender) (Tally, error) {
 	got, err := c.Run()
+	return row.judge(c, got, err)
+}
+
+// judge checks the output of a run.
+func (row Row) judge(c Contender, got Tally, err error) (Tally, error) {
+	if got.Later != nil && err == nil {
+		got = got.Later()
+	}
 	if err != nil {
 		return got, fmt.Errorf("%s: %w", c.Name(), err)
 	}

@@ -78,31 +78,55 @@ func Run(g Group, p Plan) (*Result, error) {
 	return r, nil
 }
 
-// turn runs c until at least the given time has passed. Garbage and goroutines
-// of the one before are cleared away first, outside the timing.
+// turn runs c until it has run for at least the given time. Garbage and goroutines of the
+// one before are cleared away first, and outputs checked, outside the timing.
 func turn(row Row, c Contender, atLeast time.Duration) (Sample, error) {
 	idle := runtime.NumGoroutine()
 	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	runs, elapsed, start := 0, time.Duration(0), time.Now()
+	runs, elapsed := 0, time.Duration(0)
+	var m memory
+	m.begin()
 	for runs == 0 || elapsed < atLeast {
-		if _, err := row.Once(c); err != nil {
+		start := time.Now()
+		got, err := c.Run()
+		elapsed += time.Since(start)
+		checking := got.Later != nil
+		if checking {
+			m.end()
+		}
+		if _, err := row.judge(c, got, err); err != nil {
 			return Sample{}, err
 		}
+		if checking {
+			m.begin()
+		}
 		runs++
-		elapsed = time.Since(start)
 	}
-	runtime.ReadMemStats(&after)
+	m.end()
 	if err := settle(idle); err != nil {
 		return Sample{}, fmt.Errorf("%s: %w", c.Name(), err)
 	}
 	per := 1 / float64(runs*row.Items)
 	return Sample{
 		Nanos:  float64(elapsed.Nanoseconds()) * per,
-		Allocs: float64(after.Mallocs-before.Mallocs) * per,
-		Bytes:  float64(after.TotalAlloc-before.TotalAlloc) * per,
+		Allocs: float64(m.allocs) * per,
+		Bytes:  float64(m.bytes) * per,
 	}, nil
+}
+
+// memory adds up what has been allocated between each begin and the end after it.
+type memory struct {
+	before        runtime.MemStats
+	allocs, bytes uint64
+}
+
+func (m *memory) begin() { runtime.ReadMemStats(&m.before) }
+
+func (m *memory) end() {
+	var after runtime.MemStats
+	runtime.ReadMemStats(&after)
+	m.allocs += after.Mallocs - m.before.Mallocs
+	m.bytes += after.TotalAlloc - m.before.TotalAlloc
 }
 
 // settle waits until no more goroutines run than before.

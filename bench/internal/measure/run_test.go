@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // script is a contender whose runs return what they are told to.
@@ -50,6 +51,30 @@ func TestRepeatsAreInterleaved(t *testing.T) {
 	}
 	if r.Nanos("r", "D") != nil {
 		t.Error("samples of a contender that does not exist")
+	}
+}
+
+// What is looked at later costs the contender neither time nor memory, and counts.
+func TestAnOutputIsLookedThroughWhileNoClockRuns(t *testing.T) {
+	var sink []byte
+	late := WantTally(fewItems)
+	c := script{"C", func() (Tally, error) {
+		return Tally{Later: func() Tally {
+			time.Sleep(20 * time.Millisecond)
+			sink = make([]byte, 1<<20)
+			return late
+		}}, nil
+	}}
+	r, err := Run(groupOf(c), Plan{Repeats: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ns, b := r.Nanos("r", "C")[0], r.Bytes("r", "C")[0]; ns > 1e6 || b > 1<<16 {
+		t.Errorf("%.0f ns and %.0f bytes per item of nothing, after %d", ns, b, len(sink))
+	}
+	late.Sum++
+	if _, err := Run(groupOf(c), Plan{Repeats: 1}); !errors.Is(err, ErrWrongOutput) {
+		t.Errorf("got %v, want %v", err, ErrWrongOutput)
 	}
 }
 

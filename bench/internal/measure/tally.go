@@ -11,6 +11,10 @@ type Tally struct {
 	Count     int    // items seen
 	Sum       uint64 // checksum of their values, the same for any order
 	Misplaced int    // items that were not the next in order; InOrder counts them
+
+	// Later makes the tally of a run whose output takes a while to look through; it is
+	// called when no clock runs. Nil: this is it.
+	Later func() Tally
 }
 
 // InOrder takes the next item of an output that keeps the input's order.
