@@ -113,7 +113,7 @@ func (r *crewReader[A, K, V]) Next(dst []stage.Try[map[K]V]) int {
 
 // hire starts one more worker. Under mu.
 func (r *crewReader[A, K, V]) hire() {
-	t := newTable(r.m)
+	t := newTable(r.m, r.fail)
 	w := &mapWorker[A, K, V]{r: r, grain: 1, table: t, do: r.into(t), refs: lockfree.HoldsPointers[A]()}
 	w.wait = r.sub.NewWaiter(r.name, func() string { return "waits for another worker, which waits for an item" })
 	r.workers = append(r.workers, w)
@@ -145,24 +145,26 @@ func (r *crewReader[A, K, V]) fail(err error) {
 // bring is called by each worker with its table when no item is left. The last
 // one merges them, and starts others to help with that if there are many keys.
 func (r *crewReader[A, K, V]) bring(t *table[K, V]) {
-	if err := t.settle(r.sub.Context()); err != nil {
-		r.fail(err)
-		return
-	}
 	r.mu.Lock()
 	r.left--
 	if len(t.few) > 0 || t.few == nil {
 		r.tables = append(r.tables, t)
 	}
-	if r.left > 0 {
-		r.mu.Unlock()
+	last := r.left == 0
+	r.mu.Unlock()
+	if !last {
 		return
 	}
 	if c := r.m.common; c != nil {
 		r.tables = append(r.tables, c.table(r.m))
 	}
-	g := newMerger(r.sub, r.m, r.tables)
+	g, err := newMerger(r.sub, r.m, r.tables)
 	r.tables = nil
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	r.mu.Lock()
 	for range min(r.n, g.parts) - 1 {
 		r.start(func() { r.merge(g) })
 	}

@@ -78,6 +78,7 @@ func (w *mapWorker[A, K, V]) quit() {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
 	w.rest(time.Since(w.began))
+	w.table.close()
 }
 
 // rest notes that w has done what it had, in the time given. Under mu.

@@ -1,12 +1,17 @@
 package batch
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed95b73fdc/sluice/stage"
+)
+
+const (
+	quick    = time.Millisecond
+	lookEach = 4 // keys: so often time is looked at
 )
 
 // merger makes one map of the tables of all workers. Goroutines take its parts one
@@ -16,7 +21,8 @@ import (
 type merger[K comparable, V any] struct {
 	scope  *stage.Scope
 	m      *mapping[K, V]
-	tables []*table[K, V]
+	few    *table[K, V]   // all that there is; or nil, and
+	tables []*table[K, V] // in parts
 	parts  int
 	next   atomic.Int32 // the part that is taken next
 
@@ -29,23 +35,47 @@ type merger[K comparable, V any] struct {
 	result  map[K]V // of whoever fills it
 }
 
-func newMerger[K comparable, V any](s *stage.Scope, m *mapping[K, V], tables []*table[K, V]) *merger[K, V] {
-	g := &merger[K, V]{scope: s, m: m, tables: tables, parts: 1}
-	keys := 0
+// newMerger puts small tables together first, one by one, as long as that is quickly done.
+// What is left then is one table of few keys, or tables in parts.
+func newMerger[K comparable, V any](s *stage.Scope, m *mapping[K, V], tables []*table[K, V]) (*merger[K, V], error) {
+	g := &merger[K, V]{scope: s, m: m}
+	few := newTable(m, nil)
 	for _, t := range tables {
-		keys += len(t.few)
-		g.parts = max(g.parts, len(t.parts))
+		if len(t.few) > len(few.few) {
+			few = t
+		}
 	}
-	if keys > manyKeys || g.parts > 1 {
-		g.parts = 1 << partBits
-		for _, t := range tables {
-			if t.few != nil {
-				t.split()
+	looks, began := 0, time.Now()
+	enough := func() bool {
+		looks++
+		return looks%lookEach == 0 && time.Since(began) > quick
+	}
+	for _, t := range tables {
+		if t == few {
+			continue
+		}
+		if t.few != nil {
+			if err := few.take(s.Context(), t, enough); err != nil {
+				return nil, err
 			}
+		}
+		if len(t.few) > 0 || t.few == nil && t.parts != nil {
+			g.tables = append(g.tables, t)
+		}
+	}
+	if len(g.tables) == 0 {
+		g.parts, g.few = 1, few
+		return g, nil
+	}
+	g.tables = append(g.tables, few)
+	g.parts = 1 << partBits
+	for _, t := range g.tables {
+		if t.few != nil {
+			t.split()
 		}
 	}
 	g.left = g.parts
-	return g
+	return g, nil
 }
 
 // work merges parts until none is left; complete means that with it the result
@@ -56,9 +86,9 @@ func (g *merger[K, V]) work() (complete bool, err error) {
 		if i >= g.parts {
 			return false, nil
 		}
-		if g.parts == 1 {
-			err := g.mergeFew()
-			return err == nil, err
+		if g.few != nil {
+			g.result = g.few.whole()
+			return true, nil
 		}
 		p, err := g.merge(i)
 		if err != nil {
@@ -70,33 +100,8 @@ func (g *merger[K, V]) work() (complete bool, err error) {
 	}
 }
 
-// mergeFew makes the result of tables that have few keys, all together.
-func (g *merger[K, V]) mergeFew() error {
-	into := newTable(g.m)
-	for _, t := range g.tables {
-		if len(t.few) > len(into.few) {
-			into = t
-		}
-	}
-	ctx := g.scope.Context()
-	for _, t := range g.tables {
-		if t == into {
-			continue
-		}
-		for k, v := range t.few {
-			if g.scope.Stopped() {
-				return context.Canceled // which only says so
-			}
-			if err := into.add(ctx, k, *v); err != nil {
-				return err
-			}
-		}
-	}
-	g.result = into.whole()
-	return nil
-}
-
-// merge reduces the i-th parts of all tables into the largest of them.
+// merge reduces the i-th parts of all tables, and what waits for them in bursts, into the
+// largest of them.
 func (g *merger[K, V]) merge(i int) (shard[K, V], error) {
 	largest := g.tables[0]
 	for _, t := range g.tables {
@@ -107,6 +112,12 @@ func (g *merger[K, V]) merge(i int) (shard[K, V], error) {
 	into := largest.parts[i]
 	ctx := g.scope.Context()
 	for _, t := range g.tables {
+		if t.bursts != nil {
+			b := &t.bursts[i]
+			if err := into.addAll(ctx, g.m, b.each[:b.n]); err != nil {
+				return into, err
+			}
+		}
 		if t == largest || len(t.parts[i].pairs) == 0 {
 			continue
 		}

@@ -12,6 +12,9 @@ var ErrClosed = errors.New("batch: coalescer is closed")
 // errEarlier is the cause of the context of a call that goes on behind an error.
 var errEarlier = errors.New("batch: an earlier item has failed")
 
+// errRecovered ends a run in which what a panic was to end went on without its pairs.
+var errRecovered = errors.New("batch.FlatMapReduce: mapper has recovered a panic of emit, whose pairs are lost")
+
 // Causes of the context of a flush.
 var (
 	errAllGone   = errors.New("batch: every caller has given up")

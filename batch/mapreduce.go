@@ -6,17 +6,18 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/seed95b73fdc/sluice/lockfree"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
 // MapReduce runs in, calls mapper for each value, n calls at once, and returns
 // for each key what reducer makes of all the values that mapper gave it; an empty
 // map for an empty stream. Each of the n workers reduces what it maps into a table of
-// its own, and tables are merged in the end; where there are many keys, into the parts
-// of a common one that no other worker has just then. Nobody waits for a lock. So
-// reducer, which may have any form of an [Adder], must be associative and commutative:
-// items are taken in order but meet in any. Where there are many keys a pair may be
-// reduced after a few hundred later items have been mapped.
+// its own, without a lock, and tables are merged in the end; with many keys it gathers
+// pairs, up to 32 for each of 64 parts of the keys, and reduces them into that part of a
+// common table if no other worker has it just then. So reducer, which may have any form
+// of an [Adder], must be associative and commutative: items are taken in order but meet
+// in any, and some pairs only when all items are mapped.
 //
 // With n = 1 or [stage.Inline] all runs in the caller's goroutine, in order. The
 // items that are held at a time are at most 256 for each worker while mapper is
@@ -45,9 +46,11 @@ func MapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Context, i
 // such as the words of a line, and calls emit with each. What is cheap for an item is
 // cheaper for several: to hand on a line costs about what it costs to hand on a word.
 //
-// emit may call reducer. It is for the goroutine that mapper is called in, and until
-// mapper returns: later it panics. Of an item whose mapper returns an error some pairs
-// may have been reduced, which nobody sees, as there is no result then.
+// emit may call reducer, and an error of that cancels the context of mapper. It is for
+// the goroutine that mapper is called in, and until mapper returns; when no call of it is
+// in progress, emit panics. A panic of reducer goes through emit, and a mapper that
+// recovers it ends the run with an error, as pairs are lost. Of an item whose mapper
+// returns an error some pairs may have been reduced, which nobody sees: there is no result.
 func FlatMapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Context, in stage.Stream[A], n int, mapper func(ctx context.Context, item A, emit func(K, V)) error, reducer R) (map[K]V, error) {
 	const fn = "batch.FlatMapReduce"
 	stage.CheckN(fn, n)
@@ -55,16 +58,9 @@ func FlatMapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Contex
 	return mapReduce(ctx, fn, in, n, func(t *table[K, V]) func(context.Context, A) error {
 		emit := t.emit
 		return func(ctx context.Context, a A) error {
-			if t.ctx == nil {
-				t.ctx = ctx // the same for all
-			}
-			t.open = true
+			t.ctx, t.open = ctx, true
 			err := mapper(ctx, a, emit)
-			t.open = false
-			if err == nil {
-				err = t.err
-			}
-			return err
+			return t.returned(err)
 		}
 	}, reducer)
 }
@@ -73,13 +69,19 @@ func FlatMapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Contex
 type into[A any, K comparable, V any] func(*table[K, V]) func(context.Context, A) error
 
 func mapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Context, fn string, in stage.Stream[A], n int, into into[A, K, V], reducer R) (map[K]V, error) {
-	m := &mapping[K, V]{seed: maphash.MakeSeed(), reducer: adder[V, V](fn, "reducer", reducer)}
+	m := &mapping[K, V]{
+		seed: maphash.MakeSeed(), reducer: adder[V, V](fn, "reducer", reducer),
+		refs: lockfree.HoldsPointers[K]() || lockfree.HoldsPointers[V](),
+	}
 	m.plain, _ = as[func(V, V) V](reflect.ValueOf(reducer))
 	if ctx == nil {
 		panic(fn + ": the context is nil")
 	}
 	if n <= 1 {
-		t := newTable(m)
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		t := newTable(m, cancel)
+		defer t.close()
 		if err := stage.ForEach(ctx, in, n, into(t), stage.Name("mapreduce")); err != nil {
 			return nil, err
 		}
@@ -95,11 +97,20 @@ type mapping[K comparable, V any] struct {
 	seed    maphash.Seed
 	reducer func(context.Context, V, V) (V, error)
 	plain   func(V, V) V // the reducer, if it is of this form
+	refs    bool         // of K or V
 
 	// Of several workers; nil if there is one.
 	scope  *stage.Scope
 	once   sync.Once
 	common *commons[K, V] // when one has many keys
+}
+
+// stopped reports whether nothing more is to begin.
+func (m *mapping[K, V]) stopped(ctx context.Context) bool {
+	if m.scope != nil {
+		return m.scope.Stopped()
+	}
+	return ctx.Err() != nil
 }
 
 // reduce reduces v into what is at old.

@@ -15,8 +15,9 @@ import (
 // that is full is reduced at once: the memory is asked for all of it together. It is
 // reduced into a table that all workers have in common, whose parts are taken one at a
 // time, and only if another worker has just that part, into the worker's own: so nobody
-// waits, keys are seldom in several tables, and little is left to be merged. Where there
-// is one worker it adds to its own parts, at once.
+// waits, keys are seldom in several tables, and little is left to be merged. Bursts that
+// are not full in the end are left to the merge too. Where there is one worker, its table
+// is a map however many keys there are.
 type table[K comparable, V any] struct {
 	m      *mapping[K, V]
 	plain  func(V, V) V // that of m
@@ -27,9 +28,11 @@ type table[K comparable, V any] struct {
 	common *commons[K, V] // with bursts
 
 	// Of a mapper that emits.
-	ctx  context.Context
-	open bool // a call is in progress
-	err  error
+	ctx    context.Context
+	open   bool // a call is in progress
+	inside bool // and in emit
+	err    error
+	fail   func(error) // is told of err
 }
 
 // commons is the table that the workers of a run have in common.
@@ -74,65 +77,27 @@ const (
 	burstSize = 32 // about as many loads as a core has under way at once
 )
 
-func newTable[K comparable, V any](m *mapping[K, V]) *table[K, V] {
-	return &table[K, V]{m: m, plain: m.plain, few: make(map[K]*V)}
+func newTable[K comparable, V any](m *mapping[K, V], fail func(error)) *table[K, V] {
+	return &table[K, V]{m: m, plain: m.plain, few: make(map[K]*V), fail: fail}
 }
 
-// add reduces v into what there is for k, now or, in a run of several workers, at the
-// latest in settle. Values of a key are reduced in the order in which they are added.
+// add reduces v into what there is for k, now or when its burst is full, or in the merge.
 func (t *table[K, V]) add(ctx context.Context, k K, v V) error {
-	if old := t.few[k]; old != nil {
-		return t.m.reduce(ctx, old, v)
-	}
-	return t.addOther(ctx, k, v)
-}
-
-// emit is add for a mapper that may have several pairs.
-func (t *table[K, V]) emit(k K, v V) {
-	if !t.open {
-		panic("batch.FlatMapReduce: emit is called when mapper has returned")
-	}
-	if t.plain != nil {
-		if old := t.few[k]; old != nil { // quickly, what is most frequent
-			*old = t.plain(*old, v)
-			return
-		}
-	}
-	if t.err == nil {
-		t.err = t.add(t.ctx, k, v)
-	}
-}
-
-// addOther is add for a key that is not in few.
-func (t *table[K, V]) addOther(ctx context.Context, k K, v V) error {
-	if len(t.few) == manyKeys {
-		if err := t.part(ctx); err != nil {
-			return err
-		}
+	if t.m.stopped(ctx) {
+		return context.Canceled // which only says so
 	}
 	if t.few != nil {
-		if len(t.spare) == cap(t.spare) {
-			t.spare = make([]V, 0, spareSize)
+		if old := t.few[k]; old != nil {
+			return t.m.reduce(ctx, old, v)
 		}
-		t.spare = append(t.spare, v)
-		t.few[k] = &t.spare[len(t.spare)-1]
-		return nil
+		if t.m.scope == nil || len(t.few) < manyKeys {
+			t.put(k, v)
+			return nil
+		}
+		t.split()
+		t.common, t.bursts = t.m.commons(), make([]burst[K, V], 1<<partBits)
 	}
 	part, e := t.pair(k, v)
-	if t.bursts == nil {
-		return t.parts[part].add(ctx, t.m, &e)
-	}
-	return t.push(ctx, part, e)
-}
-
-// pair is a pair, and the part that it belongs to.
-func (t *table[K, V]) pair(k K, v V) (part int, e pair[K, V]) {
-	h := maphash.Comparable(t.m.seed, k)
-	return int(h >> (64 - partBits)), pair[K, V]{k, v, uint32(h)}
-}
-
-// push puts a pair into the burst of its part.
-func (t *table[K, V]) push(ctx context.Context, part int, e pair[K, V]) error {
 	b := &t.bursts[part]
 	b.each[b.n] = e
 	if b.n++; b.n < burstSize {
@@ -141,7 +106,85 @@ func (t *table[K, V]) push(ctx context.Context, part int, e pair[K, V]) error {
 	return t.flush(ctx, part)
 }
 
-// flush reduces a burst.
+// put puts a new key into few.
+func (t *table[K, V]) put(k K, v V) {
+	if len(t.spare) == cap(t.spare) {
+		t.spare = make([]V, 0, min(spareSize, len(t.few)+1))
+	}
+	t.spare = append(t.spare, v)
+	t.few[k] = &t.spare[len(t.spare)-1]
+}
+
+// take reduces what another table of few keys has into few, however many these are, until
+// it has had enough. What is left then stays where it is.
+func (t *table[K, V]) take(ctx context.Context, other *table[K, V], enough func() bool) error {
+	few := other.few
+	other.few, other.spare = nil, nil
+	for k, v := range few {
+		if t.m.stopped(ctx) {
+			return context.Canceled // which only says so
+		}
+		old := t.few[k]
+		switch {
+		case other.few != nil || enough():
+			if other.few == nil {
+				other.few = make(map[K]*V)
+			}
+			other.few[k] = v
+		case old == nil:
+			t.put(k, *v)
+		default:
+			if err := t.m.reduce(ctx, old, *v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// emit is add for a mapper that may have several pairs.
+func (t *table[K, V]) emit(k K, v V) {
+	if !t.open {
+		panic("batch.FlatMapReduce: emit is called when mapper has returned")
+	}
+	t.inside = true
+	if t.plain != nil && t.few != nil && !t.m.stopped(t.ctx) {
+		if old := t.few[k]; old != nil { // quickly, what is most frequent
+			*old = t.plain(*old, v)
+			t.inside = false
+			return
+		}
+	}
+	if t.err == nil {
+		if t.err = t.add(t.ctx, k, v); t.err != nil {
+			t.fail(t.err)
+		}
+	}
+	t.inside = false
+}
+
+// returned ends the call of a mapper that emits, and returns the error of its item.
+func (t *table[K, V]) returned(err error) error {
+	t.open = false
+	switch {
+	case t.inside:
+		return errRecovered
+	case t.err != nil && (err == nil || !isCancel(t.err)):
+		return t.err
+	}
+	return err
+}
+
+// close is called when no mapper will be called for the table, however that came.
+func (t *table[K, V]) close() { t.open = false }
+
+// pair is a pair, and the part that it belongs to.
+func (t *table[K, V]) pair(k K, v V) (part int, e pair[K, V]) {
+	h := maphash.Comparable(t.m.seed, k)
+	return int(h >> (64 - partBits)), pair[K, V]{k, v, uint32(h)}
+}
+
+// flush reduces a burst that is full.
 func (t *table[K, V]) flush(ctx context.Context, part int) error {
 	b := &t.bursts[part]
 	some := b.each[:b.n]
@@ -154,48 +197,18 @@ func (t *table[K, V]) flush(ctx context.Context, part int) error {
 	return t.parts[part].addAll(ctx, t.m, some)
 }
 
-// settle reduces what is left in the bursts.
-func (t *table[K, V]) settle(ctx context.Context) error {
-	for part := range t.bursts {
-		if err := t.flush(ctx, part); err != nil {
-			return err
-		}
-	}
-	t.bursts = nil
-	return nil
-}
-
 // split puts the pairs of few into parts, the worker's own.
 func (t *table[K, V]) split() {
 	t.parts = make([]shard[K, V], 1<<partBits)
-	for i := range t.parts {
-		t.parts[i].reserve(2*len(t.few)>>partBits + 1)
-	}
 	for k, v := range t.few {
 		part, e := t.pair(k, *v)
 		p := &t.parts[part]
+		if len(p.index) == 0 {
+			p.reserve(max(1, len(t.few)>>(partBits-1)))
+		}
 		p.put(p.free(e.hash), &e)
 	}
 	t.few, t.spare = nil, nil
-}
-
-// part does so, or with several workers puts them into bursts.
-func (t *table[K, V]) part(ctx context.Context) error {
-	if t.m.scope == nil {
-		t.split()
-		return nil
-	}
-	few := t.few
-	t.few, t.spare = nil, nil
-	t.parts, t.bursts = make([]shard[K, V], 1<<partBits), make([]burst[K, V], 1<<partBits)
-	t.common = t.m.commons()
-	for k, v := range few {
-		part, e := t.pair(k, *v)
-		if err := t.push(ctx, part, e); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // table is what the workers have in common, when they have ended.
@@ -207,18 +220,11 @@ func (c *commons[K, V]) table(m *mapping[K, V]) *table[K, V] {
 	return t
 }
 
-// whole is the table as a map.
+// whole is a table of few keys as a map of values.
 func (t *table[K, V]) whole() map[K]V {
-	n := len(t.few)
-	for i := range t.parts {
-		n += len(t.parts[i].pairs)
-	}
-	m := make(map[K]V, n)
+	m := make(map[K]V, len(t.few))
 	for k, v := range t.few {
 		m[k] = *v
-	}
-	for i := range t.parts {
-		t.parts[i].into(m)
 	}
 	return m
 }
@@ -237,7 +243,7 @@ func (p *shard[K, V]) add(ctx context.Context, m *mapping[K, V], e *pair[K, V]) 
 	return nil
 }
 
-// addAll adds up to burstSize pairs, in order. Where their keys are is found out before
+// addAll adds up to burstSize pairs, in order, and leaves none of them alive. Where their keys are is found out before
 // anything changes, and where to look for that before it is looked at: so no load waits
 // for one that is for another pair.
 func (p *shard[K, V]) addAll(ctx context.Context, m *mapping[K, V], some []pair[K, V]) error {
@@ -267,6 +273,9 @@ func (p *shard[K, V]) addAll(ctx context.Context, m *mapping[K, V], some []pair[
 		if err != nil {
 			return err
 		}
+	}
+	if m.refs {
+		clear(some)
 	}
 	return nil
 }

@@ -44,23 +44,41 @@ func TestKeysOfTheSameHashAreKeptApart(t *testing.T) {
 }
 
 // The limits are those of the constants: with manyKeys a table is a map, with one more
-// it is in parts, and nothing is lost on the way.
+// it is in parts, and nothing is lost on the way. That of a single worker stays a map.
 func TestATableIsSplitWhenItHasManyKeys(t *testing.T) {
-	tab := newTable(adding())
-	tab.m.seed = maphash.MakeSeed()
-	want := map[string]int{}
-	for i := range 2*manyKeys + 1 {
-		key := fmt.Sprint(i % (manyKeys + 1))
-		want[key]++
-		if err := tab.add(context.Background(), key, 1); err != nil {
-			t.Fatal(err)
+	ctx := context.Background()
+	err := stage.Discard(ctx, stage.New(func(s *stage.Scope) stage.Reader[int] {
+		for _, scope := range []*stage.Scope{s, nil} {
+			m := adding()
+			m.seed, m.scope = maphash.MakeSeed(), scope
+			tab := newTable(m, nil)
+			want := map[string]int{}
+			for i := range 2*manyKeys + 1 {
+				key := fmt.Sprint(i % (manyKeys + 1))
+				want[key]++
+				if err := tab.add(ctx, key, 1); err != nil {
+					t.Fatal(err)
+				}
+				if whole := tab.few != nil; whole != (i < manyKeys || scope == nil) || whole != (len(tab.parts) == 0) {
+					t.Fatalf("%d parts with %d keys", len(tab.parts), min(i, manyKeys)+1)
+				}
+			}
+			tables := []*table[string, int]{tab}
+			if scope != nil {
+				tables = append(tables, m.common.table(m))
+			}
+			g, err := newMerger(s, m, tables)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if complete, err := g.work(); !complete || err != nil || !maps.Equal(g.result, want) {
+				t.Errorf("%t, %v: %d keys, want %d", complete, err, len(g.result), len(want))
+			}
 		}
-		if whole := tab.few != nil; whole != (i < manyKeys) || whole != (len(tab.parts) == 0) {
-			t.Fatalf("%d parts with %d keys", len(tab.parts), min(i, manyKeys)+1)
-		}
-	}
-	if got := tab.whole(); !maps.Equal(got, want) {
-		t.Errorf("%d keys, want %d", len(got), len(want))
+		return none[int]{}
+	}))
+	if err != nil {
+		t.Error(err)
 	}
 }
 
@@ -71,7 +89,7 @@ func TestABurstDoesNotWaitForAPartThatIsTaken(t *testing.T) {
 	err := stage.Discard(ctx, stage.New(func(s *stage.Scope) stage.Reader[int] {
 		m := adding()
 		m.seed, m.scope = maphash.MakeSeed(), s
-		tables := []*table[string, int]{newTable(m), newTable(m)}
+		tables := []*table[string, int]{newTable(m, nil), newTable(m, nil)}
 		want := map[string]int{}
 		for i := range 20 * manyKeys {
 			if c := m.common; c != nil { // every second part is taken for half of the time
@@ -87,9 +105,6 @@ func TestABurstDoesNotWaitForAPartThatIsTaken(t *testing.T) {
 		}
 		own := 0
 		for _, tab := range tables {
-			if err := tab.settle(ctx); err != nil {
-				t.Error(err)
-			}
 			for i := range tab.parts {
 				own += len(tab.parts[i].pairs)
 			}
@@ -97,7 +112,10 @@ func TestABurstDoesNotWaitForAPartThatIsTaken(t *testing.T) {
 		if own == 0 {
 			t.Error("no burst met a part that was taken")
 		}
-		g := newMerger(s, m, append(tables, m.common.table(m)))
+		g, err := newMerger(s, m, append(tables, m.common.table(m)))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if complete, err := g.work(); !complete || err != nil || !maps.Equal(g.result, want) {
 			t.Errorf("%t, %v: %d keys, want %d", complete, err, len(g.result), len(want))
 		}

@@ -9,6 +9,7 @@ func wordRows(c config) measure.Group {
 		share = 0.9
 		zipf  = 1.1
 		large = 10 // times the usual items, for many keys
+		some  = 5  // and for few
 		line  = 12 // words
 	)
 	g := measure.Group{
@@ -34,9 +35,9 @@ func wordRows(c config) measure.Group {
 		zipf            float64
 		perItem         int
 	}{
-		{"lines, few keys", large * c.items, max(2, c.items/100), zipf, line},
+		{"lines, few keys", some * c.items, max(2, c.items/100), zipf, line},
 		{"lines, as many keys as half the words", large * c.items, max(2, large*c.items/2), 0, line},
-		{"single words, few keys", large * c.items, max(2, c.items/100), zipf, 1},
+		{"single words, few keys", some * c.items, max(2, c.items/100), zipf, 1},
 		{"single words, as many keys as half the words", large * c.items, max(2, large*c.items/2), 0, 1},
 	} {
 		t := newText(kind.words, kind.distinct, kind.zipf, kind.perItem)
