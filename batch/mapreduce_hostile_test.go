@@ -160,22 +160,27 @@ func TestNCallsOfMapperAndReducerAtOnceP3(t *testing.T) {
 // Reducers that last run n at once, as far as their keys let them, and not one worker's all
 // in one item or at the end.
 func TestReducersThatLastAreSharedOutP3(t *testing.T) {
-	const n, keys, items, lasts = 32, 5000, 12_000, 10 * time.Millisecond
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		var calls atomic.Int64
-		_, err := batch.MapReduce(t.Context(), stage.FromSlice(upTo(items)), n,
-			func(_ context.Context, v int) (int, int, error) { return v % keys, 1, nil },
-			func(a, b int) int {
-				calls.Add(1)
-				time.Sleep(lasts)
-				return a + b
-			})
-		ideal := time.Duration(calls.Load()) * lasts / n
-		if d := time.Since(start); err != nil || d > 2*ideal {
-			t.Errorf("%d calls took %v, of which n at once would take %v: %v", calls.Load(), d, ideal, err)
-		}
-	})
+	const lasts = 10 * time.Millisecond
+	for _, tt := range []struct{ n, keys, items int }{
+		{32, 5000, 12_000}, // in tables of few keys and in bursts
+		{8, 200, 4000},     // in tables of few keys
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			var calls atomic.Int64
+			_, err := batch.MapReduce(t.Context(), stage.FromSlice(upTo(tt.items)), tt.n,
+				func(_ context.Context, v int) (int, int, error) { return v % tt.keys, 1, nil },
+				func(a, b int) int {
+					calls.Add(1)
+					time.Sleep(lasts)
+					return a + b
+				})
+			ideal := time.Duration(calls.Load()) * lasts / time.Duration(tt.n)
+			if d := time.Since(start); err != nil || d > 2*ideal {
+				t.Errorf("%v: %d calls took %v, of which n at once would take %v: %v", tt, calls.Load(), d, ideal, err)
+			}
+		})
+	}
 }
 
 // Many workers that have a key each cost what they cost, and no table in parts for each.
