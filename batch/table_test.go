@@ -67,13 +67,7 @@ func TestATableIsSplitWhenItHasManyKeys(t *testing.T) {
 			if scope != nil {
 				tables = append(tables, m.common.table(m))
 			}
-			g, err := newMerger(s, m, tables)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if complete, err := g.work(); !complete || err != nil || !maps.Equal(g.result, want) {
-				t.Errorf("%t, %v: %d keys, want %d", complete, err, len(g.result), len(want))
-			}
+			wantMerged(t, s, tables, want)
 		}
 		return none[int]{}
 	}))
@@ -112,17 +106,23 @@ func TestABurstDoesNotWaitForAPartThatIsTaken(t *testing.T) {
 		if own == 0 {
 			t.Error("no burst met a part that was taken")
 		}
-		g, err := newMerger(s, m, append(tables, m.common.table(m)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if complete, err := g.work(); !complete || err != nil || !maps.Equal(g.result, want) {
-			t.Errorf("%t, %v: %d keys, want %d", complete, err, len(g.result), len(want))
-		}
+		wantMerged(t, s, append(tables, m.common.table(m)), want)
 		return none[int]{}
 	}))
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// wantMerged merges the tables of a run by one worker.
+func wantMerged(t *testing.T, s *stage.Scope, tables []*table[string, int], want map[string]int) {
+	t.Helper()
+	g, err := newMerger(s, tables[0].m, tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if complete, err := g.work(); !complete || err != nil || !maps.Equal(g.result, want) {
+		t.Errorf("%t, %v: %d keys, want %d", complete, err, len(g.result), len(want))
 	}
 }
 
