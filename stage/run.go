@@ -123,6 +123,8 @@ func (r *sinksReader) run(s *Scope) error {
 // is one, the error that ended it, as [ForEach] would return it, with the zero
 // value. When the loop ends, by whatever road, every goroutine of the run has
 // ended. A panic of the loop's body goes on unchanged. Each loop is a run.
+//
+//go:noinline
 func (in Stream[T]) Seq(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		body, left := false, false
