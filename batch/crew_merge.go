@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -123,8 +124,12 @@ func (g *merger[K, V]) merge(i int) (shard[K, V], error) {
 		}
 		p := &t.parts[i]
 		into.reserve(len(into.pairs) + len(p.pairs))
-		for some := range slices.Chunk(p.pairs, burstSize) {
-			if err := into.addAll(ctx, g.m, some); err != nil {
+		var some [burstSize]hashed[K, V]
+		for pairs := range slices.Chunk(p.pairs, burstSize) {
+			for j, e := range pairs {
+				some[j] = hashed[K, V]{e, uint32(maphash.Comparable(g.m.seed, e.key))}
+			}
+			if err := into.addAll(ctx, g.m, some[:len(pairs)]); err != nil {
 				return into, err
 			}
 		}

@@ -24,7 +24,7 @@ type table[K comparable, V any] struct {
 	few    map[K]*V     // nil: the table is in parts
 	spare  []V          // for the next keys of few
 	parts  []shard[K, V]
-	bursts []burst[K, V]  // one for each part, or none
+	bursts []burst[K, V]  // one for each part, or none: of several workers
 	common *commons[K, V] // with bursts
 
 	// Of a mapper that emits.
@@ -47,7 +47,7 @@ type commons[K comparable, V any] struct {
 // burst is what is to be added to a part.
 type burst[K comparable, V any] struct {
 	n    int
-	each [burstSize]pair[K, V]
+	each [burstSize]hashed[K, V]
 }
 
 // shard is a hash table: an index that is probed linearly, and the pairs in the
@@ -66,7 +66,11 @@ type shard[K comparable, V any] struct {
 type pair[K comparable, V any] struct {
 	key   K
 	value V
-	hash  uint32 // the lower half
+}
+
+type hashed[K comparable, V any] struct {
+	pair[K, V]
+	hash uint32 // the lower half
 }
 
 const (
@@ -81,7 +85,8 @@ func newTable[K comparable, V any](m *mapping[K, V], fail func(error)) *table[K,
 	return &table[K, V]{m: m, plain: m.plain, few: make(map[K]*V), fail: fail}
 }
 
-// add reduces v into what there is for k, now or when its burst is full, or in the merge.
+// add reduces v into what there is for k: now, or, of several workers with many keys, when
+// its burst is full or in the merge.
 func (t *table[K, V]) add(ctx context.Context, k K, v V) error {
 	if t.m.stopped(ctx) {
 		return context.Canceled // which only says so
@@ -90,16 +95,22 @@ func (t *table[K, V]) add(ctx context.Context, k K, v V) error {
 		if old := t.few[k]; old != nil {
 			return t.m.reduce(ctx, old, v)
 		}
-		if t.m.scope == nil || len(t.few) < manyKeys {
+		if len(t.few) < manyKeys {
 			t.put(k, v)
 			return nil
 		}
 		t.split()
-		t.common, t.bursts = t.m.commons(), make([]burst[K, V], 1<<partBits)
+		if t.m.scope != nil {
+			t.common, t.bursts = t.m.commons(), make([]burst[K, V], 1<<partBits)
+		}
 	}
-	part, e := t.pair(k, v)
+	h := maphash.Comparable(t.m.seed, k)
+	part := partOf(h)
+	if t.bursts == nil {
+		return t.parts[part].add(ctx, t.m, uint32(h), k, v)
+	}
 	b := &t.bursts[part]
-	b.each[b.n] = e
+	b.each[b.n] = hashed[K, V]{pair[K, V]{k, v}, uint32(h)}
 	if b.n++; b.n < burstSize {
 		return nil
 	}
@@ -178,11 +189,8 @@ func (t *table[K, V]) returned(err error) error {
 // close is called when no mapper will be called for the table, however that came.
 func (t *table[K, V]) close() { t.open = false }
 
-// pair is a pair, and the part that it belongs to.
-func (t *table[K, V]) pair(k K, v V) (part int, e pair[K, V]) {
-	h := maphash.Comparable(t.m.seed, k)
-	return int(h >> (64 - partBits)), pair[K, V]{k, v, uint32(h)}
-}
+// partOf is the part that a key with the hash belongs to.
+func partOf(h uint64) int { return int(h >> (64 - partBits)) }
 
 // flush reduces a burst that is full.
 func (t *table[K, V]) flush(ctx context.Context, part int) error {
@@ -201,12 +209,12 @@ func (t *table[K, V]) flush(ctx context.Context, part int) error {
 func (t *table[K, V]) split() {
 	t.parts = make([]shard[K, V], 1<<partBits)
 	for k, v := range t.few {
-		part, e := t.pair(k, *v)
-		p := &t.parts[part]
+		h := maphash.Comparable(t.m.seed, k)
+		p := &t.parts[partOf(h)]
 		if len(p.index) == 0 {
 			p.reserve(max(1, len(t.few)>>(partBits-1)))
 		}
-		p.put(p.free(e.hash), &e)
+		p.put(p.free(uint32(h)), uint32(h), k, *v)
 	}
 	t.few, t.spare = nil, nil
 }
@@ -220,33 +228,44 @@ func (c *commons[K, V]) table(m *mapping[K, V]) *table[K, V] {
 	return t
 }
 
-// whole is a table of few keys as a map of values.
+// whole is a table without bursts as a map of values.
 func (t *table[K, V]) whole() map[K]V {
-	m := make(map[K]V, len(t.few))
+	keys := len(t.few)
+	for i := range t.parts {
+		keys += len(t.parts[i].pairs)
+	}
+	m := make(map[K]V, keys)
+	for i := range t.parts {
+		t.parts[i].into(m)
+	}
 	for k, v := range t.few {
 		m[k] = *v
 	}
 	return m
 }
 
-// add reduces a pair into the one of its key.
-func (p *shard[K, V]) add(ctx context.Context, m *mapping[K, V], e *pair[K, V]) error {
+// add reduces v into the pair of k.
+func (p *shard[K, V]) add(ctx context.Context, m *mapping[K, V], h uint32, k K, v V) error {
 	if len(p.index) == 0 {
 		p.resize(leastSize)
 	}
-	i := e.hash & p.mask()
-	at := p.search(&i, p.index[i], e)
-	if at != 0 {
-		return m.reduce(ctx, &p.pairs[at-1].value, e.value)
+	i := h & p.mask()
+	for slot := p.index[i]; slot != 0; slot = p.index[i] {
+		if uint32(slot>>32) == h {
+			if e := &p.pairs[uint32(slot)-1]; e.key == k {
+				return m.reduce(ctx, &e.value, v)
+			}
+		}
+		i = (i + 1) & p.mask()
 	}
-	p.put(i, e)
+	p.put(i, h, k, v)
 	return nil
 }
 
-// addAll adds up to burstSize pairs, in order, and leaves none of them alive. Where their keys are is found out before
-// anything changes, and where to look for that before it is looked at: so no load waits
-// for one that is for another pair.
-func (p *shard[K, V]) addAll(ctx context.Context, m *mapping[K, V], some []pair[K, V]) error {
+// addAll adds up to burstSize pairs, in order, and leaves none of them alive. Where their
+// keys are is found out before anything changes, and where to look for that before it is
+// looked at: so no load waits for one that is for another pair.
+func (p *shard[K, V]) addAll(ctx context.Context, m *mapping[K, V], some []hashed[K, V]) error {
 	if len(p.index) == 0 {
 		p.resize(leastSize)
 	}
@@ -256,11 +275,10 @@ func (p *shard[K, V]) addAll(ctx context.Context, m *mapping[K, V], some []pair[
 	}
 	var places [burstSize]uint32
 	for j := range some {
-		i := some[j].hash & p.mask()
-		places[j] = p.search(&i, slots[j], &some[j])
+		places[j] = p.search(slots[j], &some[j])
 	}
 	for j := range some {
-		if m.scope.Stopped() {
+		if m.stopped(ctx) {
 			return context.Canceled // which only says so
 		}
 		e := &some[j]
@@ -268,7 +286,7 @@ func (p *shard[K, V]) addAll(ctx context.Context, m *mapping[K, V], some []pair[
 		if at := places[j]; at != 0 {
 			err = m.reduce(ctx, &p.pairs[at-1].value, e.value)
 		} else {
-			err = p.add(ctx, m, e) // its key may be there by now
+			err = p.add(ctx, m, e.hash, e.key, e.value) // its key may be there by now
 		}
 		if err != nil {
 			return err
@@ -282,28 +300,27 @@ func (p *shard[K, V]) addAll(ctx context.Context, m *mapping[K, V], some []pair[
 
 func (p *shard[K, V]) mask() uint32 { return uint32(len(p.index) - 1) }
 
-// search looks for the key of e from slot i on, in which there is slot, and returns the
-// place of its pair; or 0, with i at the slot that is free for it.
-func (p *shard[K, V]) search(i *uint32, slot uint64, e *pair[K, V]) uint32 {
-	for slot != 0 {
+// search looks for the key of e, in whose first slot of the index there is slot, and
+// returns the place of its pair, or 0.
+func (p *shard[K, V]) search(slot uint64, e *hashed[K, V]) uint32 {
+	for i := e.hash & p.mask(); slot != 0; slot = p.index[i] {
 		if at := uint32(slot); uint32(slot>>32) == e.hash && p.pairs[at-1].key == e.key {
 			return at
 		}
-		*i = (*i + 1) & p.mask()
-		slot = p.index[*i]
+		i = (i + 1) & p.mask()
 	}
 	return 0
 }
 
 // put adds a pair, whose key is new, at slot i, which is empty.
-func (p *shard[K, V]) put(i uint32, e *pair[K, V]) {
+func (p *shard[K, V]) put(i, h uint32, k K, v V) {
 	if len(p.pairs) == cap(p.pairs) {
 		pairs := make([]pair[K, V], len(p.pairs), 2*len(p.pairs)+leastSize/2)
 		copy(pairs, p.pairs)
 		p.pairs = pairs
 	}
-	p.pairs = append(p.pairs, *e)
-	p.index[i] = uint64(e.hash)<<32 | uint64(len(p.pairs))
+	p.pairs = append(p.pairs, pair[K, V]{k, v})
+	p.index[i] = uint64(h)<<32 | uint64(len(p.pairs))
 	if len(p.pairs) > room(len(p.index)) {
 		p.resize(2 * len(p.index))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/seed95b73fdc/sluice/stage"
@@ -25,26 +26,35 @@ func TestKeysOfTheSameHashAreKeptApart(t *testing.T) {
 	} {
 		const keys = 200
 		m, want := adding(), map[string]int{}
-		var s shard[string, int]
+		var one, many shard[string, int]
 		for round := range 3 {
+			var some []hashed[string, int]
 			for i := range keys {
 				key := fmt.Sprint(i)
 				want[key] += i + round
-				if err := s.add(context.Background(), m, &pair[string, int]{key, i + round, hash(i)}); err != nil {
+				if err := one.add(context.Background(), m, hash(i), key, i+round); err != nil {
+					t.Fatal(err)
+				}
+				some = append(some, hashed[string, int]{pair[string, int]{key, i + round}, hash(i)})
+			}
+			for some := range slices.Chunk(some, burstSize) {
+				if err := many.addAll(context.Background(), m, some); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		got := map[string]int{}
-		s.into(got)
-		if !maps.Equal(got, want) || len(s.pairs) != keys {
-			t.Errorf("%s: %d keys, %d pairs: %v", name, len(got), len(s.pairs), got)
+		for _, s := range []*shard[string, int]{&one, &many} {
+			got := map[string]int{}
+			s.into(got)
+			if !maps.Equal(got, want) || len(s.pairs) != keys {
+				t.Errorf("%s: %d keys, %d pairs: %v", name, len(got), len(s.pairs), got)
+			}
 		}
 	}
 }
 
 // The limits are those of the constants: with manyKeys a table is a map, with one more
-// it is in parts, and nothing is lost on the way. That of a single worker stays a map.
+// it is in parts, and nothing is lost on the way. That of a single worker has no bursts.
 func TestATableIsSplitWhenItHasManyKeys(t *testing.T) {
 	ctx := context.Background()
 	err := stage.Discard(ctx, stage.New(func(s *stage.Scope) stage.Reader[int] {
@@ -59,15 +69,17 @@ func TestATableIsSplitWhenItHasManyKeys(t *testing.T) {
 				if err := tab.add(ctx, key, 1); err != nil {
 					t.Fatal(err)
 				}
-				if whole := tab.few != nil; whole != (i < manyKeys || scope == nil) || whole != (len(tab.parts) == 0) {
+				if whole := tab.few != nil; whole != (i < manyKeys) || whole != (len(tab.parts) == 0) {
 					t.Fatalf("%d parts with %d keys", len(tab.parts), min(i, manyKeys)+1)
 				}
 			}
-			tables := []*table[string, int]{tab}
-			if scope != nil {
-				tables = append(tables, m.common.table(m))
+			if scope == nil {
+				if got := tab.whole(); tab.bursts != nil || !maps.Equal(got, want) {
+					t.Errorf("%d bursts, %d keys, want none and %d", len(tab.bursts), len(got), len(want))
+				}
+				continue
 			}
-			wantMerged(t, s, tables, want)
+			wantMerged(t, s, []*table[string, int]{tab, m.common.table(m)}, want)
 		}
 		return none[int]{}
 	}))
