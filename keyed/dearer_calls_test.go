@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -24,7 +25,7 @@ func TestAHotKeyAmongSlowCallsFillsTheDefaultWindowAndNoMoreP4(t *testing.T) {
 // blocks too.
 func TestASlowSourceKeepsNoLaneOfDearerCallsFromRunningP3(t *testing.T) {
 	const dear = 1000
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if !r.perKey {
 			continue
 		}
@@ -62,7 +63,7 @@ func TestASlowSourceKeepsNoLaneOfDearerCallsFromRunningP3(t *testing.T) {
 // The reader stands still: the default window is filled to the last item, although a
 // worker waits for more room than one item if it can.
 func TestTheDefaultWindowIsUsedUpP4(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		for _, n := range []int{1, 3, 8} {
 			synctest.Test(t, func(t *testing.T) {
 				var taken atomic.Int64
@@ -89,7 +90,7 @@ func TestTheDefaultWindowIsUsedUpP4(t *testing.T) {
 // the window is that of cheap calls, although the reader has taken nothing that would say
 // so to whoever waits for room.
 func TestTheWindowGrowsWhileTheReaderWaitsP4(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if !r.ordered {
 			continue
 		}

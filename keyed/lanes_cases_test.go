@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -17,7 +18,7 @@ import (
 // it overtakes what could not be taken, and no two of its items are in calls at once.
 func TestNothingOfAKeyOvertakesWhatCouldNotBeTakenC108(t *testing.T) {
 	const items = 1000
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		for _, w := range []int{1, 2, 5} {
 			s, next := newSerial(1), 0
 			out := r.of(stage.FromSlice(numbers(items)), 3, s.key, func(_ context.Context, v int) (int, error) {
@@ -140,7 +141,7 @@ func TestNothingRunsAnyMoreWhenATerminalReturnsC132P5(t *testing.T) {
 	const items = 10_000 / raceScale
 	for _, procs := range []int{1, runtime.NumCPU()} {
 		before := runtime.GOMAXPROCS(procs)
-		for _, r := range engines {
+		for _, r := range share.Rows(t, engines) {
 			if r.perKey || r.pinned {
 				continue
 			}

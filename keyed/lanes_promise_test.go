@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -83,7 +84,7 @@ func (g *gate) wait(ctx context.Context) error {
 }
 
 func TestExactlyNCallsRunAlsoWhenCheapCallsSuddenlyBlockP3(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		for _, n := range []int{1, 3, 8} {
 			for _, w := range []int{0, 1, 3*n + 1} {
 				for _, cheap := range []int{0, 100, 3000 / raceScale} {
@@ -131,7 +132,7 @@ func TestExactlyNCallsRunAlsoWhenCheapCallsSuddenlyBlockP3(t *testing.T) {
 // done, and with n calls at once, as if the hot key were not there.
 func TestAHotKeyHoldsUpNobodyElseC125(t *testing.T) {
 	const others = 999
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if !r.perKey {
 			continue
 		}
@@ -182,7 +183,7 @@ func TestAHotKeyFillsTheDefaultWindowAndNoMoreP4(t *testing.T) { hotKeyFillsTheW
 // while.
 func hotKeyFillsTheWindow(t *testing.T, takes time.Duration) {
 	const n, window = 4, 64 * 4
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if !r.perKey || r.ordered {
 			continue // in order, the results of the others fill it too
 		}
@@ -215,7 +216,7 @@ func hotKeyFillsTheWindow(t *testing.T, takes time.Duration) {
 }
 
 func TestTheWindowIsExactP4(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		for _, n := range []int{1, 3} {
 			for _, w := range []int{1, 2, 7, 64, 200} {
 				synctest.Test(t, func(t *testing.T) {
@@ -249,7 +250,7 @@ func TestTheWindowIsExactP4(t *testing.T) {
 }
 
 func TestSlowCallsHoldNItemsP4(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if !r.perKey {
 			continue // what falls on the lane of another item waits behind it, and counts on top
 		}
@@ -279,7 +280,7 @@ func TestSlowCallsHoldNItemsP4(t *testing.T) {
 
 func TestACancelledRunStartsNoCallAndEndsP6(t *testing.T) {
 	stop := errors.New("stop")
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		for _, n := range []int{1, 4} {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
@@ -310,7 +311,7 @@ func TestACancelledRunStartsNoCallAndEndsP6(t *testing.T) {
 }
 
 func TestAnEarlyExitStopsWhatIsUpstreamP7(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		for _, w := range []int{1, 9} {
 			var taken atomic.Int64
 			out := r.of(counted(100_000, &taken), 3, func(v int) int { return v % 10 },
@@ -360,7 +361,7 @@ func TestErrorsKeepTheirPlaceInOrderedMapP8(t *testing.T) {
 
 func TestErrorsOfTheInputPassP8(t *testing.T) {
 	failed := errors.New("failed")
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		in := stage.Concat(stage.Of(1, 2), stage.Failed[int](failed), stage.Of(3, 4))
 		sum, errs := 0, 0
 		out := r.of(in, 2, identity, func(_ context.Context, v int) (int, error) { return v, nil })
@@ -377,7 +378,7 @@ func TestErrorsOfTheInputPassP8(t *testing.T) {
 }
 
 func TestPanicsEndTheRunOrAreTheItemsErrorP9(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		for _, inKey := range []bool{false, true} {
 			key := func(v int) int {
 				if inKey && v%100 == 42 {
@@ -421,7 +422,7 @@ func TestPanicsEndTheRunOrAreTheItemsErrorP9(t *testing.T) {
 // calls still run at once.
 func TestGoexitIsTheItemsErrorAndCostsNoWorkerC10(t *testing.T) {
 	const n, size, bad = 3, 400, 100
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		var g *gate
 		f := func(ctx context.Context, v int) (int, error) {
 			if v < bad && v%2 == 0 {
@@ -468,7 +469,7 @@ func TestGoexitIsTheItemsErrorAndCostsNoWorkerC10(t *testing.T) {
 // C117: an item that is tried again holds up its own key, also during the delay,
 // and no other one.
 func TestARetryKeepsTheOrderOfItsKeyC117(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if !r.perKey || r.ordered {
 			continue
 		}
@@ -517,7 +518,7 @@ func TestNoAllocationPerItemP10(t *testing.T) {
 		}
 		return least
 	}
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		once, twice := allocs(r.of, 50_000), allocs(r.of, 100_000)
 		if twice-once > 500 {
 			t.Errorf("%s: %.0f allocations for 50,000 items, %.0f for twice as many", r.name, once, twice)
@@ -526,7 +527,7 @@ func TestNoAllocationPerItemP10(t *testing.T) {
 }
 
 func TestARunThatWaitsForItselfIsStalled(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		yes, no := stage.Split(stage.FromSlice(numbers(1000)), func(v int) bool { return v%2 == 0 })
 		pass := func(_ context.Context, v int) (int, error) { return v, nil }
 		_, err := stage.Count(context.Background(), stage.Concat(r.of(yes, 2, identity, pass), r.of(no, 2, identity, pass)))
@@ -537,7 +538,7 @@ func TestARunThatWaitsForItselfIsStalled(t *testing.T) {
 }
 
 func TestStatsOfALaneStageP12(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		ctx, stats := stage.WithStats(context.Background())
 		failed := errors.New("failed")
 		out := r.of(stage.FromSlice(numbers(1000)), 2, func(v int) int { return v % 10 }, func(_ context.Context, v int) (int, error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -15,7 +16,7 @@ import (
 // A burst comes, and then nothing: the worker that has taken it asks for more, and is
 // held up in upstream, while the others work off its lanes, all at once.
 func TestASlowSourceKeepsNoLaneFromRunningP3(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if !r.perKey {
 			continue
 		}
@@ -53,7 +54,7 @@ func TestASlowSourceKeepsNoLaneFromRunningP3(t *testing.T) {
 
 // The reader waits for results when the input ends, without one.
 func TestTheEndOfTheInputWakesTheReader(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		synctest.Test(t, func(t *testing.T) {
 			in := make(chan int)
 			over := make(chan error)
@@ -74,7 +75,7 @@ func TestTheEndOfTheInputWakesTheReader(t *testing.T) {
 func TestPerKeyLanesComeAndGoInOrderP2(t *testing.T) {
 	const keys, items, rounds = 5000, 200_000 / raceScale, 3
 	for range rounds {
-		for _, r := range engines {
+		for _, r := range share.Rows(t, engines) {
 			if !r.perKey || r.ordered {
 				continue
 			}
@@ -153,7 +154,7 @@ func TestFunctionsMayCancelTheirRunC44(t *testing.T) {
 
 // A Stream of lanes may run many times, and at once.
 func TestAStreamRunsManyTimesAtOnce(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		var calls atomic.Int64
 		out := r.of(stage.FromSlice(numbers(500)), 2, identity, func(_ context.Context, v int) (int, error) { calls.Add(1); return v, nil })
 		var wg sync.WaitGroup

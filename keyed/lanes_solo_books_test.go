@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -18,7 +19,7 @@ import (
 // One worker, and so nobody who watches it. A call among cheap ones does not return: the
 // results of all calls before it come nevertheless.
 func TestACallThatGetsStuckHoldsUpNoResultBeforeItAlsoWithOneWorker(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if r.pinned {
 			continue
 		}

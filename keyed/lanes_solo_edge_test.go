@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -55,7 +56,7 @@ func TestKeysThatCannotBeHashedEndTheRunP9(t *testing.T) {
 // The reader has taken some of many cheap results, and rests. Now calls block: n of
 // them run, if there is any room for them.
 func TestWhateverRoomThereIsIsUsedP3(t *testing.T) {
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if r.pinned || !r.perKey {
 			continue
 		}
@@ -125,7 +126,7 @@ func (o *singles) Close() { o.up.Close() }
 // next cancels the run. The error came first, so it is returned.
 func TestAnErrorOfASoloistIsNotMaskedByWhatCancelsLaterP6(t *testing.T) {
 	first := errors.New("first")
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if r.ordered {
 			continue // which of two comes first is a matter of the input there
 		}

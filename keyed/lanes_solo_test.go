@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -17,7 +18,7 @@ import (
 // place, is done all the same.
 func TestACallThatGetsStuckAmongCheapOnesHoldsUpItsKeyOnlyC125(t *testing.T) {
 	const cheap, more, keys = 2000, 300, 150
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if r.pinned || !r.perKey { // with lanes by hash it holds up its lane
 			continue
 		}
@@ -94,7 +95,7 @@ func TestRareSlowCallsAmongCheapOnesKeepTheOrderOfEachKeyP2(t *testing.T) {
 		}
 	}
 	var steals uint64
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if r.pinned {
 			continue
 		}
@@ -163,7 +164,7 @@ func TestRareSlowCallsAmongCheapOnesKeepTheOrderOfEachKeyP2(t *testing.T) {
 // calls for its key.
 func TestASoloistThatIsReplacedAfterAPanicRunsAloneForItsKeyP2(t *testing.T) {
 	const cheap, pause, more = 2000, 400, 400
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if r.pinned || !r.perKey || r.ordered {
 			continue
 		}
@@ -224,7 +225,7 @@ func TestASoloistThatIsReplacedAfterAPanicRunsAloneForItsKeyP2(t *testing.T) {
 // are run by others while results of the last soloist wait.
 func TestCallsThatGetDearerAndCheaperKeepTheOrderOfEachKeyP2(t *testing.T) {
 	const keys, items, phase = 7, 20_000 / raceScale, 300
-	for _, r := range engines {
+	for _, r := range share.Rows(t, engines) {
 		if r.pinned {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/keyed"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -19,12 +20,13 @@ import (
 // of each key sees its items in order, and the results leave in order, although
 // lanes move between workers all the time.
 func TestOrderSurvivesStealingP2(t *testing.T) {
-	const keys, items, rounds = 997, 2_000_000 / (raceScale*raceScale/4 + 1), 8
+	const keys, items = 997, 250_000 / (raceScale*raceScale/4 + 1)
+	rounds := share.Times(8)
 	var steals uint64
 	total := 0
 	for round := 0; round < rounds || steals == 0 && round < 10*rounds; round++ {
 		load := keyed.NewLoad[int]()
-		out := keyed.Process(stage.FromSlice(numbers(items/rounds)), 4, func(v int) int { return v % keys },
+		out := keyed.Process(stage.FromSlice(numbers(items)), 4, func(v int) int { return v % keys },
 			func(k int) machine { return machine{key: k} },
 			func(_ context.Context, m *machine, v int) (int, error) {
 				if v%101 == 0 {
@@ -48,7 +50,7 @@ func TestOrderSurvivesStealingP2(t *testing.T) {
 		}
 		steals += load.Stats().Steals
 	}
-	if total < items/rounds*rounds || steals == 0 {
+	if total < items*rounds || steals == 0 {
 		t.Errorf("%d items, %d steals", total, steals)
 	}
 	t.Logf("%d items, %d lanes stolen", total, steals)

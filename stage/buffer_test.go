@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed95b73fdc/sluice/backpressure"
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -129,7 +130,7 @@ func TestBufferThatFailsEndsBehindWhatItHolds(t *testing.T) {
 // cancelled and the pump has not returned. That is no end: what is held comes, and then the
 // error.
 func TestBufferThatFailsIsNotTakenForOneThatHasEnded(t *testing.T) {
-	for range 10 {
+	for range share.Times(10) {
 		overflowed := make(chan int, 1)
 		in := stage.Generate(func(ctx context.Context, yield func(int) bool) error {
 			for range 10_000 { // so that it takes its time to cancel ctx

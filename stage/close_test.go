@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -20,7 +21,7 @@ func everything(y *yielder) stage.Stream[int] {
 }
 
 func TestChannelIsClosedOnceAfterTheLastSendHoweverTheRunEndsC24(t *testing.T) {
-	for i := range 1000 {
+	for i := range share.Times(1000) {
 		ctx, cancel := context.WithCancel(t.Context())
 		out := make(chan int, i%3)
 		ended := make(chan error)

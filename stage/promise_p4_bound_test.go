@@ -134,7 +134,7 @@ func TestP4DefaultWindowShrinksToNWhenCheapBecomesSlow(t *testing.T) {
 // C45: the first item is stuck, and all others are cheap. In order, nothing
 // leaves, so exactly a window has been accepted, whatever n.
 func TestP4C45NothingPilesUpBehindOneStuckItem(t *testing.T) {
-	for _, op := range engineOps {
+	for _, op := range share.Rows(t, engineOps) {
 		if op.order != stage.InOrder {
 			continue
 		}

@@ -62,7 +62,7 @@ func TestP7ExactlyTheWindowIsStartedInVain(t *testing.T) {
 		"cheap": func(context.Context, int) error { return nil },
 		"slow":  func(context.Context, int) error { time.Sleep(time.Millisecond); return nil },
 	}
-	for _, op := range cellOps {
+	for _, op := range share.Rows(t, cellOps) {
 		t.Run(op.name, func(t *testing.T) {
 			for speed, f := range speeds {
 				for quit, run := range quits {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/stage"
 )
 
@@ -98,7 +99,7 @@ func TestRandomRunsKeepEveryPromise(t *testing.T) {
 	if testing.Short() || raced {
 		rounds = 200
 	}
-	seeds(t, rounds, func(t *testing.T, seed uint64) {
+	seeds(t, share.Times(rounds), func(t *testing.T, seed uint64) {
 		p := newPlan(rand.New(rand.NewPCG(seed, 1)))
 		synctest.Test(t, func(t *testing.T) { p.run(t, seed) })
 	})

@@ -43,6 +43,7 @@ func TestP1EveryItemComesOutOnceForAnyNAndWindow(t *testing.T) {
 // The same while the scheduler is made to interleave: calls that yield, a
 // reader that yields, on 1, 2, 4 and 8 processors.
 func TestP1EveryItemComesOutOnceWhateverTheScheduler(t *testing.T) {
+	share.Once(t)
 	size := 500
 	if raced {
 		size = 250 // four cells

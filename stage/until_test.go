@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed95b73fdc/sluice/internal/share"
 	"github.com/seed95b73fdc/sluice/ordered"
 	"github.com/seed95b73fdc/sluice/stage"
 )
@@ -93,7 +94,7 @@ func TestUntilFinishesWhatHasBeenAccepted(t *testing.T) {
 }
 
 func TestUntilLosesNothingWhenItFiresAtAnyMoment(t *testing.T) {
-	for i := range rounds(3000) { // every number of items, before and behind a stage, several times
+	for i := range share.Times(rounds(3000)) { // every number of items, before and behind a stage, several times
 		accepted := 0
 		stop := make(chan struct{})
 		in := stage.Until(stage.Generate(func(_ context.Context, yield func(int) bool) error {
