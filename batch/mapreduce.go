@@ -56,7 +56,7 @@ func FlatMapReduce[A any, K comparable, V any, R Adder[V, V]](ctx context.Contex
 	stage.CheckN(fn, n)
 	stage.CheckFunc(fn, "mapper", mapper == nil)
 	return mapReduce(ctx, fn, in, n, func(t *table[K, V]) func(context.Context, A) error {
-		emit := t.emit
+		emit := t.emitter()
 		return func(ctx context.Context, a A) error {
 			t.ctx, t.open = ctx, true
 			err := mapper(ctx, a, emit)

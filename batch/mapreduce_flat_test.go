@@ -108,6 +108,29 @@ func TestEmitIsOnlyForACallOfMapper(t *testing.T) {
 	}
 }
 
+// Nor is it between two calls, with a key that there is already, while the run goes on.
+func TestEmitIsRefusedBetweenCallsOfMapper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept func(int, int)
+		var got any
+		in := stage.Generate(func(_ context.Context, yield func(int) bool) error {
+			yield(1)
+			synctest.Wait() // until its mapper has returned
+			got = wantPanic(t, func() { kept(1, 1) })
+			return nil
+		})
+		m, err := batch.FlatMapReduce(t.Context(), in, 2, func(_ context.Context, v int, emit func(int, int)) error {
+			kept = emit
+			emit(v, 1)
+			emit(v, 1)
+			return nil
+		}, sum)
+		if err != nil || m[1] != 2 || got != "batch.FlatMapReduce: emit is called when mapper has returned" {
+			t.Errorf("%v, %v; %v", m, err, got)
+		}
+	})
+}
+
 func TestBadArgumentsOfFlatMapReducePanicP11(t *testing.T) {
 	ctx, in := context.Background(), stage.Of(1)
 	var nilSum func(a, b int) int

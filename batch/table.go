@@ -20,9 +20,8 @@ import (
 // is a map however many keys there are.
 type table[K comparable, V any] struct {
 	m      *mapping[K, V]
-	plain  func(V, V) V // that of m
-	few    map[K]*V     // nil: the table is in parts
-	spare  []V          // for the next keys of few
+	few    map[K]*V // nil: the table is in parts
+	spare  []V      // for the next keys of few
 	parts  []shard[K, V]
 	bursts []burst[K, V]  // one for each part, or none: of several workers
 	common *commons[K, V] // with bursts
@@ -82,7 +81,7 @@ const (
 )
 
 func newTable[K comparable, V any](m *mapping[K, V], fail func(error)) *table[K, V] {
-	return &table[K, V]{m: m, plain: m.plain, few: make(map[K]*V), fail: fail}
+	return &table[K, V]{m: m, few: make(map[K]*V), fail: fail}
 }
 
 // add reduces v into what there is for k: now, or, of several workers with many keys, when
@@ -153,19 +152,31 @@ func (t *table[K, V]) take(ctx context.Context, other *table[K, V], enough func(
 	return nil
 }
 
+// emitter makes the emit of a mapper that may have several pairs.
+func (t *table[K, V]) emitter() func(K, V) {
+	plain, scope := t.m.plain, t.m.scope
+	if plain == nil || scope == nil {
+		return t.emit
+	}
+	return func(k K, v V) { // quickly, what is most frequent
+		if t.open && !scope.Stopped() {
+			if old := t.few[k]; old != nil {
+				t.inside = true
+				*old = plain(*old, v)
+				t.inside = false
+				return
+			}
+		}
+		t.emit(k, v)
+	}
+}
+
 // emit is add for a mapper that may have several pairs.
 func (t *table[K, V]) emit(k K, v V) {
 	if !t.open {
 		panic("batch.FlatMapReduce: emit is called when mapper has returned")
 	}
 	t.inside = true
-	if t.plain != nil && t.few != nil && !t.m.stopped(t.ctx) {
-		if old := t.few[k]; old != nil { // quickly, what is most frequent
-			*old = t.plain(*old, v)
-			t.inside = false
-			return
-		}
-	}
 	if t.err == nil {
 		if t.err = t.add(t.ctx, k, v); t.err != nil {
 			t.fail(t.err)
