@@ -63,7 +63,7 @@ func TestP3ExactlyNCallsRunAlsoWhenCheapCallsSuddenlyBlock(t *testing.T) {
 // P4, C45: one item is stuck, all others are cheap; a window has been started,
 // no more and no less, however many calls are free.
 func TestP3P4C45ExactlyAWindowIsStartedBehindAStuckItem(t *testing.T) {
-	for _, o := range all {
+	for _, o := range share.Rows(t, all) {
 		for _, n := range sizes(2, 3, 8) {
 			for _, w := range sizes(0, 1, n, 300) {
 				for _, stuck := range []int{0, 300} {
