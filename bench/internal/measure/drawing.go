@@ -4,18 +4,21 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Sizes of the drawing, in pixels.
 const (
-	drawingWidth = 860
-	labelWidth   = 300
-	valueWidth   = 90
-	barHeight    = 16
-	lineHeight   = 22
-	headHeight   = 44
-	margin       = 12
+	labelWidth  = 300 // at least
+	letterWidth = 7   // at most, of a label on average
+	room        = 470 // of the longest bar
+	valueWidth  = 90
+	barHeight   = 16
+	lineHeight  = 22
+	headHeight  = 44
+	margin      = 12
 )
 
 // farApart is the ratio of a row's times from which on only their logarithms
@@ -28,22 +31,32 @@ const farApart = 8
 // repeat. Shorter is better.
 func Draw(results []*Result) string {
 	var body strings.Builder
+	labels := labelWidth
+	drawn(results, func(_ *Result, row Row) {
+		for _, c := range row.Contenders {
+			labels = max(labels, letterWidth*utf8.RuneCountInString(c.Name())+2*margin)
+		}
+	})
 	y := margin
+	drawn(results, func(r *Result, row Row) { y = r.drawRow(&body, row, labels, y) })
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n"+
+		`<rect width="100%%" height="100%%" fill="white"/>`+"\n%s</svg>\n", labels+room+valueWidth, y+margin, body.String())
+}
+
+// drawn calls f for each row that the groups want drawn, in order.
+func drawn(results []*Result, f func(*Result, Row)) {
 	for _, r := range results {
 		for _, row := range r.Group.Rows {
-			for _, drawn := range r.Group.Drawn {
-				if row.Name == drawn {
-					y = r.drawRow(&body, row, y)
-				}
+			if slices.Contains(r.Group.Drawn, row.Name) {
+				f(r, row)
 			}
 		}
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n"+
-		`<rect width="100%%" height="100%%" fill="white"/>`+"\n%s</svg>\n", drawingWidth, y+margin, body.String())
 }
 
-// drawRow draws one row from y on, and returns where the next begins.
-func (r *Result) drawRow(w *strings.Builder, row Row, y int) int {
+// drawRow draws one row from y on, its bars beside the labels, and returns where the next
+// begins.
+func (r *Result) drawRow(w *strings.Builder, row Row, labels, y int) int {
 	fmt.Fprintf(w, `<text x="%d" y="%d" font-weight="bold">%s: %s</text>`+"\n",
 		margin, y+headHeight/2, html.EscapeString(r.Group.Title), html.EscapeString(row.Name))
 	shortest, longest := math.Inf(1), 0.0
@@ -67,20 +80,17 @@ func (r *Result) drawRow(w *strings.Builder, row Row, y int) int {
 		}
 		middle := y + barHeight/2
 		fmt.Fprintf(w, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n",
-			labelWidth-6, middle+4, html.EscapeString(c.Name()))
+			labels-6, middle+4, html.EscapeString(c.Name()))
 		fmt.Fprintf(w, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n",
-			labelWidth, y, length(s.Median), barHeight, fill)
+			labels, y, length(s.Median), barHeight, fill)
 		fmt.Fprintf(w, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="black"/>`+"\n",
-			labelWidth+length(s.Min), labelWidth+length(s.Max), middle, middle)
+			float64(labels)+length(s.Min), float64(labels)+length(s.Max), middle, middle)
 		fmt.Fprintf(w, `<text x="%.1f" y="%d">%s</text>`+"\n",
-			labelWidth+length(s.Max)+6, middle+4, figure(s.Median))
+			float64(labels)+length(s.Max)+6, middle+4, figure(s.Median))
 		y += lineHeight
 	}
 	return y + margin
 }
-
-// room is the length of the longest bar.
-const room = drawingWidth - labelWidth - valueWidth
 
 // linear maps nanoseconds to pixels so that longest fills the room.
 func linear(longest float64) func(float64) float64 {

@@ -3,6 +3,7 @@ package measure
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -32,6 +33,26 @@ func TestDrawingIsWellFormedAndShowsTheRowsAskedFor(t *testing.T) {
 	}
 	if strings.Contains(picture, "not drawn") {
 		t.Error("the picture shows a row that was not asked for")
+	}
+}
+
+// The picture is as wide as its longest label, which ends where the bars begin.
+func TestLongLabelsAreNotCutOff(t *testing.T) {
+	var log []string
+	long := strings.Repeat("label ", 20)
+	for name, want := range map[string]int{"short": labelWidth - 6, long: letterWidth*len(long) + 2*margin - 6} {
+		g := groupOf(correct(name, &log), correct(us+" x", &log))
+		g.Drawn = []string{"r"}
+		picture := Draw([]*Result{fixed(g, map[string][]float64{name: {100}, us + " x": {10}})})
+		for _, part := range []string{
+			fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d"`, want+6+room+valueWidth),
+			fmt.Sprintf(`<text x="%d" y="68" text-anchor="end">%s</text>`, want, name),
+			fmt.Sprintf(`<rect x="%d" y="56" width="%d.0"`, want+6, room),
+		} {
+			if !strings.Contains(picture, part) {
+				t.Errorf("%q: the picture lacks %s", name, part)
+			}
+		}
 	}
 }
 
