@@ -95,15 +95,23 @@ func (t *text) count(ctx context.Context, j job, m map[string]int, items []int) 
 		if err != nil {
 			return err
 		}
-		if t.lines {
-			for word := range strings.FieldsSeq(t.item(r)) {
-				m[word]++
-			}
-		} else {
-			m[t.item(r)]++
-		}
+		t.add(m, r)
 	}
 	return nil
+}
+
+// add counts the words of an item. All who count into a map of their own call it: where the
+// loop is part of what calls it, the compiler makes closures of it for some of them.
+//
+//go:noinline
+func (t *text) add(m map[string]int, v int) {
+	if !t.lines {
+		m[t.item(v)]++
+		return
+	}
+	for word := range strings.FieldsSeq(t.item(v)) {
+		m[word]++
+	}
 }
 
 // counters are the ways to count words.
@@ -143,21 +151,10 @@ func (t *text) counters(j job) counters {
 
 // adder adds an item to a map.
 func (t *text) adder(j job) func(context.Context, map[string]int, int) (map[string]int, error) {
-	if t.lines {
-		return func(ctx context.Context, m map[string]int, v int) (map[string]int, error) {
-			r, err := j.f(ctx, v)
-			if err == nil {
-				for word := range strings.FieldsSeq(t.item(r)) {
-					m[word]++
-				}
-			}
-			return m, err
-		}
-	}
 	return func(ctx context.Context, m map[string]int, v int) (map[string]int, error) {
 		r, err := j.f(ctx, v)
 		if err == nil {
-			m[t.item(r)]++
+			t.add(m, r)
 		}
 		return m, err
 	}
@@ -278,25 +275,41 @@ func (t *text) parts(ctx context.Context, j job, count func(context.Context, []i
 	return maps, nil
 }
 
+// lockedMaps are maps by the hash of the word, each with a lock.
+type lockedMaps []struct {
+	sync.Mutex
+	m map[string]int
+	_ [64]byte
+}
+
+// add is that of a text, for these maps.
+//
+//go:noinline
+func (l lockedMaps) add(t *text, v int) {
+	if !t.lines {
+		l.count(t.item(v))
+		return
+	}
+	for word := range strings.FieldsSeq(t.item(v)) {
+		l.count(word)
+	}
+}
+
+func (l lockedMaps) count(word string) {
+	s := &l[hashOf(word)%uint32(len(l))]
+	s.Lock()
+	s.m[word]++
+	s.Unlock()
+}
+
 // locked counts into maps that all goroutines share, each with a lock.
 func (t *text) locked(shards int) maker {
-	type shard struct {
-		sync.Mutex
-		m map[string]int
-		_ [64]byte
-	}
 	return func(ctx context.Context, j job) (func(func(int)), error) {
-		table := make([]shard, shards)
+		table := make(lockedMaps, shards)
 		maps := make([]map[string]int, shards)
 		for i := range table {
 			maps[i] = make(map[string]int)
 			table[i].m = maps[i]
-		}
-		add := func(word string) {
-			s := &table[hashOf(word)%uint32(shards)]
-			s.Lock()
-			s.m[word]++
-			s.Unlock()
 		}
 		_, err := t.parts(ctx, j, func(ctx context.Context, items []int) (map[string]int, error) {
 			for _, v := range items {
@@ -304,13 +317,7 @@ func (t *text) locked(shards int) maker {
 				if err != nil {
 					return nil, err
 				}
-				if !t.lines {
-					add(t.item(r))
-					continue
-				}
-				for word := range strings.FieldsSeq(t.item(r)) {
-					add(word)
-				}
+				table.add(t, r)
 			}
 			return nil, nil
 		})
