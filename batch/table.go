@@ -16,8 +16,8 @@ import (
 // reduced into a table that all workers have in common, whose parts are taken one at a
 // time, and only if another worker has just that part, into the worker's own: so nobody
 // waits, keys are seldom in several tables, and little is left to be merged. Bursts that
-// are not full in the end are left to the merge too. Where there is one worker, its table
-// is a map however many keys there are.
+// are not full in the end are left to the merge too. The table of a single worker has
+// parts, but neither bursts nor a common table: all is reduced as it comes.
 type table[K comparable, V any] struct {
 	m      *mapping[K, V]
 	few    map[K]*V // nil: the table is in parts
@@ -67,6 +67,7 @@ type pair[K comparable, V any] struct {
 	value V
 }
 
+// hashed is a pair on its way to a part.
 type hashed[K comparable, V any] struct {
 	pair[K, V]
 	hash uint32 // the lower half
